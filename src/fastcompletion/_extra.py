@@ -1,0 +1,257 @@
+"""Members that a schema lacks, kept on the object that had them.
+
+`Extensible` is the base of every Struct in the schema. Members it does not name live in one of two places:
+in slots that a codec compiled for names it has learnt (`Raw` bytes, decoded natively in one pass), or in
+`added_`, for members that a caller adds and for bodies no slots were compiled for. `Extra` is the one view
+over both. Equality, copies, pickles and repr are here because they must not tell the two apart.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from collections.abc import Iterator, Mapping, MutableMapping
+from decimal import Decimal
+from typing import Any, ClassVar
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType, field
+
+from fastcompletion._errors import LimitError
+
+__all__ = ["ADDED_NAME", "Added", "Extensible", "Extra", "exact_float"]
+
+ADDED_NAME = f"fastcompletion.added.{os.urandom(12).hex()}"
+# What `added_` is called on the wire inside this process only. `_spell` finds the name in what msgspec wrote
+# and puts the added members there. Random, so that no body can contain it.
+
+
+def exact_float(text: str) -> float | Decimal:
+    """The float that ``text`` is, or a Decimal where a float would lose digits or overflow."""
+    value = float(text)
+    return value if Decimal(repr(value)) == (exact := Decimal(text)) else exact
+
+
+class Added:
+    """Members outside the Struct's own slots. Never changed in place: copies of a Struct may share it.
+
+    Deliberately not a dict: msgspec must hand it to the encoder's hook instead of writing a nested object.
+    """
+
+    __slots__ = ("in_array", "members")
+
+    def __init__(self, members: dict[str, Any], in_array: bool = False) -> None:
+        self.members = members
+        self.in_array = in_array  # the object was the one element of an array (Gemini's error bodies)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Added) and (self.members, self.in_array) == (other.members, other.in_array)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Extensible(Struct, kw_only=True, forbid_unknown_fields=True, gc=False):
+    """A Struct that also keeps the members its schema lacks; see `Extra`."""
+
+    __schema__: ClassVar[type[Extensible]]  # the class as written in the schema, also on compiled subclasses
+    __learnt__: ClassVar[Mapping[str, str]]  # name on the wire -> slot, for members a codec has learnt
+
+    added_: Added | UnsetType = field(default=UNSET, name=ADDED_NAME)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__schema__" not in cls.__dict__:
+            cls.__schema__ = cls
+            cls.__learnt__ = {}
+
+    @property
+    def extra(self) -> Extra:
+        """The members of this JSON object that the schema lacks, as a mutable mapping.
+
+        >>> import fastcompletion as fc
+        >>> usage = fc.decode(b'{"prompt_tokens": 1, "total_tokens": 1, "energy_joules": 4.5}', fc.Usage)
+        >>> usage.extra["energy_joules"]
+        4.5
+        """
+        return Extra(self)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Extensible) or self.__schema__ is not other.__schema__:
+            return NotImplemented
+        for name in self.__schema__.__struct_fields__:
+            if name != "added_" and getattr(self, name) != getattr(other, name):
+                return False
+        mine, theirs = _exact(self), _exact(other)
+        return mine == theirs and _in_array(self) == _in_array(other)
+
+    def __ne__(self, other: object) -> bool:
+        # Struct has its own, which tells compiled classes apart.
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{self.__schema__.__name__}({', '.join(f'{name}={value!r}' for name, value in self.__rich_repr__())})"
+
+    def __rich_repr__(self) -> Iterator[tuple[str, Any]]:
+        for name in self.__schema__.__struct_fields__:
+            if name != "added_" and (value := getattr(self, name)) is not UNSET:
+                yield name, value
+        if extra := dict(self.extra):
+            yield "extra", extra
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Compiled classes cannot be imported elsewhere, so pickles name the schema's class and the members.
+        fields = {
+            name: value
+            for name in self.__schema__.__struct_fields__
+            if name != "added_" and (value := getattr(self, name)) is not UNSET
+        }
+        return _restore, (self.__schema__, fields, _stored(self), _in_array(self))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Extensible:
+        # The same class, so that the copy encodes as fast as the original.
+        twin = copy.copy(self)
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if isinstance(value, Added):
+                setattr(twin, name, Added(copy.deepcopy(value.members, memo), value.in_array))
+            elif value is not UNSET and not isinstance(value, Raw):
+                setattr(twin, name, copy.deepcopy(value, memo))
+        return twin
+
+
+def _restore(
+    schema: type[Extensible], fields: dict[str, Any], extras: dict[str, Any], in_array: bool = False
+) -> Extensible:
+    values: dict[str, Any] = {name: UNSET for name in schema.__struct_fields__} | fields
+    if extras or in_array:
+        values["added_"] = Added(extras, in_array)
+    return schema(**values)
+
+
+def _in_array(owner: Extensible) -> bool:
+    return owner.added_ is not UNSET and owner.added_.in_array
+
+
+def _stored(owner: Extensible) -> dict[str, Any]:
+    """Every extra as it is stored: `Raw` as it came, or a Python value that a caller has set."""
+    stored = {
+        name: value for name, slot in owner.__learnt__.items() if (value := getattr(owner, slot)) is not UNSET
+    }
+    if owner.added_ is not UNSET:
+        stored.update(owner.added_.members)
+    return stored
+
+
+def _exact(owner: Extensible) -> dict[str, Any]:
+    """Every extra as a value that compares without losing digits."""
+    return {name: _read(value, _EXACT) for name, value in _stored(owner).items()}
+
+
+_PLAIN = msgspec.json.Decoder()
+_EXACT = msgspec.json.Decoder(float_hook=exact_float)
+
+
+def _read(value: Any, decoder: msgspec.json.Decoder[Any] = _PLAIN) -> Any:
+    if not isinstance(value, Raw):
+        return value
+    try:
+        return decoder.decode(value)
+    except RecursionError as error:
+        raise LimitError("Nested too deeply to be read here", limit="nesting depth") from error
+    except msgspec.DecodeError:
+        # Lone surrogate escapes and numbers beyond a double: the standard library reads them.
+        return json.loads(bytes(value))
+
+
+class Extra(MutableMapping[str, Any]):
+    """The members of one JSON object that the schema lacks: a live, mutable view.
+
+    Reading gives a fresh decoded value each time, so changing it in place changes nothing; assign it back.
+    A member can be replaced, deleted or added; values may be anything `encode` takes, or ready JSON in a
+    `msgspec.Raw` (written as it is, unchecked).
+
+    Raises:
+        KeyError: when reading or deleting a member that is not there.
+        ValueError: when setting a member that the schema has; set the attribute instead.
+
+    >>> import fastcompletion as fc
+    >>> completion = fc.decode(b'{"object": "chat.completion", "choices": [], "provider": "P", "cost": 0.10}')
+    >>> dict(completion.extra)
+    {'provider': 'P', 'cost': 0.1}
+    >>> completion.extra.raw("cost")
+    b'0.10'
+    >>> completion.extra["region"] = "eu"
+    >>> del completion.extra["provider"]
+    >>> fc.encode(completion)
+    b'{"object":"chat.completion","choices":[],"cost":0.10,"region":"eu"}'
+    """
+
+    __slots__ = ("_owner",)
+
+    def __init__(self, owner: Extensible) -> None:
+        self._owner = owner
+
+    def __getitem__(self, name: str) -> Any:
+        return _read(self._find(name))
+
+    def raw(self, name: str) -> bytes:
+        """The member's JSON exactly as it came (or as it would be written, where a caller has set it).
+
+        Args:
+            name: The member's name on the wire.
+
+        Raises:
+            KeyError: when there is no such member.
+
+        >>> import fastcompletion as fc
+        >>> fc.decode(b'{"prompt_tokens":1,"total_tokens":1,"x":1.50}', fc.Usage).extra.raw("x")
+        b'1.50'
+        """
+        value = self._find(name)
+        return bytes(value) if isinstance(value, Raw) else _ENCODER.encode(value)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        owner = self._owner
+        if slot := owner.__learnt__.get(name):
+            setattr(owner, slot, value)
+        elif name in owner.__schema__.__struct_encode_fields__:
+            raise ValueError(f"`{name}` is a member of {owner.__schema__.__name__}: set the attribute instead")
+        else:
+            self._replace_added({**self._added(), name: value})
+
+    def __delitem__(self, name: str) -> None:
+        self._find(name)
+        if name in self._added():
+            self._replace_added({key: value for key, value in self._added().items() if key != name})
+        else:
+            setattr(self._owner, self._owner.__learnt__[name], UNSET)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_stored(self._owner))
+
+    def __len__(self) -> int:
+        return len(_stored(self._owner))
+
+    def __repr__(self) -> str:
+        return f"Extra({dict(self)!r})"
+
+    def _find(self, name: str) -> Any:
+        slot = self._owner.__learnt__.get(name)
+        if slot and (value := getattr(self._owner, slot)) is not UNSET:
+            return value
+        return self._added()[name]
+
+    def _added(self) -> dict[str, Any]:
+        added = self._owner.added_
+        return {} if added is UNSET else added.members
+
+    def _replace_added(self, members: dict[str, Any]) -> None:
+        in_array = _in_array(self._owner)
+        self._owner.added_ = Added(members, in_array) if members or in_array else UNSET
+
+
+_ENCODER = msgspec.json.Encoder(decimal_format="number")
