@@ -6,65 +6,70 @@ lone surrogates, NaN by opt-in, two values for one name. Members that fit are co
 
 from __future__ import annotations
 
+import math
 import typing
 from decimal import Decimal
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Raw
 
 from fastcompletion._dialect import arguments, is_integer, members
-from fastcompletion._extra import Added, Extensible
+from fastcompletion._extra import Added, Extensible, is_array, is_object
+from fastcompletion._spell import encode_added, respell
 
 __all__ = ["build"]
 
 
-def build(struct: type[Extensible], document: dict[str, Any], *, keep_unknown: bool, in_array: bool = False) -> Any:
+def build(
+    struct: type[Extensible],
+    document: dict[str, Any],
+    *,
+    keep_unknown: bool,
+    allow_nonfinite: bool = False,
+    in_array: bool = False,
+) -> Any:
     """One JSON object as ``struct``: what fits typed, what does not as it came, what is unknown in `extra`."""
+
+    def fit(annotation: Any, value: Any) -> Any:
+        if not is_object(value) and not is_array(value):
+            return _as_float(value) if float in arguments(annotation) else value
+        try:
+            return msgspec.convert(value, annotation, str_keys=True)
+        except (msgspec.ValidationError, UnicodeError, RecursionError):
+            pass
+        for part in arguments(annotation):
+            origin = typing.get_origin(part)
+            if is_object(value) and isinstance(part, type) and origin is None and issubclass(part, Extensible):
+                return build(part, value, keep_unknown=keep_unknown, allow_nonfinite=allow_nonfinite)
+            if is_object(value) and origin is dict:
+                key, element = typing.get_args(part)
+                return {
+                    int(name) if key is int and is_integer(name) else name: fit(element, item)
+                    for name, item in value.items()
+                }
+            if is_array(value) and origin is list:
+                (element,) = typing.get_args(part)
+                return [fit(element, item) for item in value]
+        return value  # pyright: ignore[reportUnknownVariableType]
+
     known = members(struct)
     values: dict[str, Any] = dict.fromkeys(struct.__struct_fields__, UNSET)
     extras: dict[str, Any] = {}
     for name, value in document.items():
         if name in known:
             attribute, annotation, _ = known[name]
-            values[attribute] = _fit(annotation, value, keep_unknown)
+            values[attribute] = fit(annotation, value)
         elif keep_unknown:
-            extras[name] = value
+            # As JSON, so that reading it gives what reading a learnt one gives.
+            extras[name] = Raw(encode_added(respell(value, allow_nonfinite=allow_nonfinite)))
     if extras or in_array:
         values["added_"] = Added(extras, in_array)
     return struct(**values)
 
 
-def _fit(annotation: Any, value: Any, keep_unknown: bool) -> Any:
-    if not isinstance(value, dict | list):
-        return _exact_or_float(annotation, value)
-    try:
-        return msgspec.convert(value, annotation, str_keys=True)
-    except (msgspec.ValidationError, UnicodeError, RecursionError):
-        pass
-    for part in arguments(annotation):
-        origin = typing.get_origin(part)
-        if isinstance(value, dict):
-            document: dict[str, Any] = value
-            if isinstance(part, type) and origin is None and issubclass(part, Struct):
-                return build(typing.cast("type[Extensible]", part), document, keep_unknown=keep_unknown)
-            if origin is dict:
-                key, element = typing.get_args(part)
-                as_key: Any = _integer_or_name if key is int else str
-                return {as_key(name): _fit(element, item, keep_unknown) for name, item in document.items()}
-        elif origin is list:
-            (element,) = typing.get_args(part)
-            items: list[Any] = value
-            return [_fit(element, item, keep_unknown) for item in items]
-    return typing.cast("Any", value)
-
-
-def _exact_or_float(annotation: Any, value: Any) -> Any:
+def _as_float(value: Any) -> Any:
     """Where the schema has a float it is one, as the compiled decoders have it, unless it would overflow."""
-    if isinstance(value, Decimal) and float in arguments(annotation) and abs(nearest := float(value)) != float("inf"):
+    if isinstance(value, Decimal) and math.isfinite(nearest := float(value)):
         return nearest
     return value
-
-
-def _integer_or_name(name: str) -> int | str:
-    return int(name) if is_integer(name) else name

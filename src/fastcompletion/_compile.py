@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable
+from types import GenericAlias
 from typing import Any, Literal, Union
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, defstruct, field
 
 from fastcompletion._dialect import Dialect, arguments, hints, object_literal
-from fastcompletion._extra import Extensible, exact_float
+from fastcompletion._extra import Extensible, exact_float, is_array
 from fastcompletion._schema import TokenLogprob, TopLogprob
 
 __all__ = ["compile_decoder", "settle_with"]
@@ -111,18 +112,18 @@ class _Compiler:
         parts: list[Any] = []
         same = True
         for part in arguments(annotation):
-            wider = part
+            wider: Any = part
             origin = typing.get_origin(part)
             if isinstance(part, type) and origin is None and issubclass(part, Struct):
                 wider = self.derive(part)
             elif origin is list:
                 (element,) = typing.get_args(part)
                 if (inner := self._widen(owner, member, depth + 1, element)) is not element:
-                    wider = list[inner]
+                    wider = GenericAlias(list, (inner,))
             elif origin is dict:
                 key, element = typing.get_args(part)
                 if (inner := self._widen(owner, member, depth + 1, element)) is not element:
-                    wider = dict[key, inner]
+                    wider = GenericAlias(dict, (key, inner))
             same = same and wider is part
             parts.append(wider)
         if learnt := self.dialect.kinds.get((owner, member, depth)):
@@ -130,7 +131,7 @@ class _Compiler:
                 parts = [part for part in parts if typing.get_origin(part) is not Literal]
             parts += [_WIDER[kind] for kind in sorted(learnt)]
             same = False
-        return annotation if same else Union[tuple(parts)]
+        return annotation if same else Union[tuple(parts)]  # noqa: UP007 (as many as there are)
 
 
 def _lazy_property(struct: type[Struct], name: str, annotation: Any) -> property:
@@ -174,9 +175,10 @@ def settle_with(compiled: type[Any]) -> Callable[[Any, int], None] | None:
         for info in msgspec.structs.fields(struct):
             for part in arguments(info.type):
                 inner = typing.get_args(part)[0] if typing.get_origin(part) is list else part
-                if isinstance(inner, type) and issubclass(inner, Extensible) and inner.__schema__ not in _TOKEN_LEVEL:
-                    if (settle := plan(inner)) is not None:
-                        below.append((info.name, settle))
+                if not isinstance(inner, type) or not issubclass(inner, Extensible):
+                    continue
+                if inner.__schema__ not in _TOKEN_LEVEL and (settle_below := plan(inner)) is not None:
+                    below.append((info.name, settle_below))
         if not slots and not below:
             return None
 
@@ -187,7 +189,7 @@ def settle_with(compiled: type[Any]) -> Callable[[Any, int], None] | None:
                     setattr(owner, slot, value.copy())
             for name, settle_one in below:
                 value = getattr(owner, name)
-                for item in value if isinstance(value, list) else (value,):
+                for item in value if is_array(value) else (value,):
                     if isinstance(item, Extensible):
                         settle_one(item, largest)
 

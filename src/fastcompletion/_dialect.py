@@ -11,17 +11,19 @@ from __future__ import annotations
 import json
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import cache
-from typing import Any, Literal, NamedTuple, Union
+from typing import Any, Literal, NamedTuple, TypeVar, Union, cast
 
 import msgspec
-from msgspec import Struct, UnsetType
+from msgspec import Raw, Struct, UnsetType
 
-from fastcompletion._extra import ADDED_NAME, Extensible
+from fastcompletion._extra import ADDED_NAME, Extensible, is_array, is_object
 
 __all__ = ["Deviation", "Dialect", "Finding", "arguments", "find", "hints", "is_integer", "members", "object_literal"]
+
+R = TypeVar("R")
 
 MAX_EXTRAS_PER_OBJECT = 64  # more names than any known server adds to one object; each costs a slot in it
 MAX_DEVIATIONS = 512  # per codec; 34 hostile servers together need 59. Bounds memory and recompiling under a flood
@@ -100,29 +102,32 @@ def _outline(value: Any, depth: int = 3) -> Any:
     """As much of a value as an example can show: bodies may be megabytes, and nested without end."""
     if isinstance(value, str):
         return value[:_EXAMPLE_LENGTH].encode("utf-8", "replace").decode()
-    if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, dict | list) and depth == 0:
+    if isinstance(value, Decimal | Raw):
+        return float(str(value) if isinstance(value, Decimal) else bytes(value))
+    if depth == 0 and isinstance(value, dict | list):
         return "..."
-    if isinstance(value, dict):
-        items: list[tuple[str, Any]] = list(value.items())
-        return {_outline(name): _outline(item, depth - 1) for name, item in items[:8]}
-    if isinstance(value, list):
-        elements: list[Any] = value
-        return [_outline(item, depth - 1) for item in elements[:_EXAMPLE_LENGTH]]
+    if is_object(value):
+        return {_outline(name): _outline(item, depth - 1) for name, item in list(value.items())[:8]}
+    if is_array(value):
+        return [_outline(item, depth - 1) for item in value[:_EXAMPLE_LENGTH]]
     return value
 
 
 # -- the schema's annotations, read once ------------------------------------------------------------------
 
 
-@cache
+def _once(function: Callable[[type[Any]], R]) -> Callable[[type[Any]], R]:
+    """`functools.cache` for questions about a class, typed so that ``type[Any]`` may be asked."""
+    return cast("Callable[[type[Any]], R]", cache(function))
+
+
+@_once
 def hints(struct: type[Struct]) -> dict[str, Any]:
     """Attribute -> annotation of a schema Struct, without the slot that `Extensible` adds."""
     return {name: hint for name, hint in typing.get_type_hints(struct).items() if name in struct.__struct_fields__}
 
 
-@cache
+@_once
 def members(struct: type[Struct]) -> dict[str, tuple[str, Any, bool]]:
     """Name on the wire -> (attribute, annotation, required) of a schema Struct."""
     annotations = hints(struct)
@@ -138,7 +143,7 @@ def members(struct: type[Struct]) -> dict[str, tuple[str, Any, bool]]:
     }
 
 
-@cache
+@_once
 def object_literal(struct: type[Struct]) -> str | None:
     """What `object` must say for a body of this class of our schema; None for a part of a body."""
     if not issubclass(struct, Extensible):
@@ -161,6 +166,7 @@ _KINDS: dict[type, str] = {
     int: "int",
     float: "float",
     Decimal: "float",
+    Raw: "float",  # `exact_float`
     str: "str",
     list: "array",
     dict: "object",
@@ -278,7 +284,9 @@ class Dialect:
             len(self.extras.get(finding.owner, ())) < MAX_EXTRAS_PER_OBJECT
             and len(name) <= MAX_NAME_LENGTH
             and name != ADDED_NAME
-            and not any(character in '"\\' or character < " " or "\ud800" <= character <= "\udfff" for character in name)
+            and not any(
+                character in '"\\' or character < " " or "\ud800" <= character <= "\udfff" for character in name
+            )
         )
 
     def has(self, owner: type[Struct], member: str, kind: str) -> bool:

@@ -12,25 +12,42 @@ import copy
 import json
 import os
 from collections.abc import Iterator, Mapping, MutableMapping
-from decimal import Decimal
-from typing import Any, ClassVar
+from decimal import Decimal, InvalidOperation
+from typing import Any, ClassVar, TypeGuard
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 from fastcompletion._errors import LimitError
 
-__all__ = ["ADDED_NAME", "Added", "Extensible", "Extra", "exact_float"]
+__all__ = ["ADDED_NAME", "Added", "Extensible", "Extra", "exact_float", "is_array", "is_object"]
 
 ADDED_NAME = f"fastcompletion.added.{os.urandom(12).hex()}"
 # What `added_` is called on the wire inside this process only. `_spell` finds the name in what msgspec wrote
 # and puts the added members there. Random, so that no body can contain it.
 
 
-def exact_float(text: str) -> float | Decimal:
-    """The float that ``text`` is, or a Decimal where a float would lose digits or overflow."""
+def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
+    """Is it what an untyped decoder makes of a JSON object?"""
+    return isinstance(value, dict)
+
+
+def is_array(value: Any) -> TypeGuard[list[Any]]:
+    """Is it what an untyped decoder makes of a JSON array?"""
+    return isinstance(value, list)
+
+
+def exact_float(text: str) -> float | Decimal | Raw:
+    """The float that ``text`` is, or a Decimal where a float would lose digits or overflow.
+
+    The exponent of a Decimal has its limit too (18 digits): beyond it, the text as it came.
+    """
     value = float(text)
-    return value if Decimal(repr(value)) == (exact := Decimal(text)) else exact
+    try:
+        exact = Decimal(text)
+    except InvalidOperation:
+        return Raw(text.encode())
+    return value if Decimal(repr(value)) == exact else exact
 
 
 class Added:
@@ -95,21 +112,13 @@ class Extensible(Struct, kw_only=True, forbid_unknown_fields=True, gc=False):
     def __repr__(self) -> str:
         return f"{self.__schema__.__name__}({', '.join(f'{name}={value!r}' for name, value in self.__rich_repr__())})"
 
-    def __rich_repr__(self) -> Iterator[tuple[str, Any]]:
-        for name in self.__schema__.__struct_fields__:
-            if name != "added_" and (value := getattr(self, name)) is not UNSET:
-                yield name, value
-        if extra := dict(self.extra):
-            yield "extra", extra
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        shown = list(_set_fields(self).items())
+        return [*shown, ("extra", extra)] if (extra := dict(self.extra)) else shown
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Compiled classes cannot be imported elsewhere, so pickles name the schema's class and the members.
-        fields = {
-            name: value
-            for name in self.__schema__.__struct_fields__
-            if name != "added_" and (value := getattr(self, name)) is not UNSET
-        }
-        return _restore, (self.__schema__, fields, _stored(self), _in_array(self))
+        return _restore, (self.__schema__, _set_fields(self), _stored(self), _in_array(self))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Extensible:
         # The same class, so that the copy encodes as fast as the original.
@@ -123,10 +132,13 @@ class Extensible(Struct, kw_only=True, forbid_unknown_fields=True, gc=False):
         return twin
 
 
-def _restore(
-    schema: type[Extensible], fields: dict[str, Any], extras: dict[str, Any], in_array: bool = False
-) -> Extensible:
-    values: dict[str, Any] = {name: UNSET for name in schema.__struct_fields__} | fields
+def _set_fields(owner: Extensible) -> dict[str, Any]:
+    fields = ((name, getattr(owner, name)) for name in owner.__schema__.__struct_fields__ if name != "added_")
+    return {name: value for name, value in fields if value is not UNSET}
+
+
+def _restore(schema: type[Extensible], fields: dict[str, Any], extras: dict[str, Any], in_array: bool) -> Extensible:
+    values: dict[str, Any] = dict.fromkeys(schema.__struct_fields__, UNSET) | fields
     if extras or in_array:
         values["added_"] = Added(extras, in_array)
     return schema(**values)
@@ -138,9 +150,7 @@ def _in_array(owner: Extensible) -> bool:
 
 def _stored(owner: Extensible) -> dict[str, Any]:
     """Every extra as it is stored: `Raw` as it came, or a Python value that a caller has set."""
-    stored = {
-        name: value for name, slot in owner.__learnt__.items() if (value := getattr(owner, slot)) is not UNSET
-    }
+    stored = {name: value for name, slot in owner.__learnt__.items() if (value := getattr(owner, slot)) is not UNSET}
     if owner.added_ is not UNSET:
         stored.update(owner.added_.members)
     return stored

@@ -18,7 +18,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator
-from itertools import accumulate, count, repeat
+from itertools import accumulate, repeat
 from typing import NamedTuple, cast
 
 __all__ = ["Fault", "find_fault", "has_lone_surrogate", "max_depth", "offset_of", "path_at"]
@@ -34,36 +34,33 @@ class Fault(NamedTuple):
 
 
 _BOM = b"\xef\xbb\xbf"
-_QUOTE, _COMMA, _COLON, _END_ARRAY, _END_OBJECT = b'",:]}'
-_NAME, _AFTER_NAME, _VALUE, _AFTER_VALUE = range(4)  # what a walk expects
-_NEVER = sys.maxsize
+_QUOTE, _COMMA, _COLON, _ARRAY, _OBJECT = b'",:[{'
 _CUT = "Unexpected end of the body"
 _KINDS = {_CUT: "truncated"} | {f"`{word}` is not JSON": "nonfinite" for word in ("NaN", "Infinity", "-Infinity")}
+_NEVER = sys.maxsize
+
+# What a walk expects: in a container a first member or its end, or another member; or what is between and behind.
+_FIRST, _NEXT, _NAME_END, _VALUE, _VALUE_END = range(5)
 
 # The grammar. What one of these patterns can match it can match in one way only, so that backtracking costs linear
 # time. It also costs some 200 bytes for each repetition of a group: hence {0,99}; a walk that meets more goes around
-# again. A flat value is a scalar or a container of scalars: what a walk need not look into.
+# again. A run is of whole members that need no look inside, each with its comma, or without it if the end follows.
 _S = rb"[ \t\n\r]*"
 _TEXT = rb'[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*){0,99}'
 _NUMBER = rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+|)(?:[eE][-+]?[0-9]+|)"
-_SCALAR = rb'(?:"%b"|%b|true|false|null)' % (_TEXT, _NUMBER)
-_LABEL = rb'"%b"%b:%b' % (_TEXT, _S, _S)
-_ELEMENT = _SCALAR + _S
-_MEMBER = _LABEL + _SCALAR + _S
-_ARRAY = rb"\[%b(?:%b,%b){0,99}%b\]" % (_S, _ELEMENT, _S, _ELEMENT)
-_OBJECT = rb"\{%b(?:%b,%b){0,99}%b\}" % (_S, _MEMBER, _S, _MEMBER)
-_FLAT = rb"(?:%b|%b|%b)" % (_SCALAR, _ARRAY, _OBJECT)
-_STARTS = (  # of literals and numbers
+_SCALAR = rb'"%b"|%b|true|false|null' % (_TEXT, _NUMBER)
+_ELEMENTS = rb"(?:(?:%b)%b(?:,%b(?!\])|(?=\]))){0,99}" % (_SCALAR, _S, _S)
+_NAME = rb'"%b"%b:%b' % (_TEXT, _S, _S)
+_MEMBERS = rb"(?:%b(?:%b|\[%b%b\])%b(?:,%b(?!\})|(?=\}))){0,99}" % (_NAME, _SCALAR, _S, _ELEMENTS, _S, _S)
+_START = (
     rb"t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?"
     rb"|-?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:(?<=[0-9])[eE][-+]?[0-9]*)?|-"
 )
 
-_label = re.compile(_LABEL).match
-_flat = re.compile(rb"(%b)%b(?=[],}])" % (_FLAT, _S)).match
-_nonfinite = re.compile(rb"NaN|-?Infinity").match
 _word = re.compile(rb"true|false|null|%b(?![-+.0-9eE])" % _NUMBER).match
-_start = re.compile(_STARTS).match
-_lenient_start = re.compile(rb"N(?:aN?)?|-?I(?:n(?:f(?:i(?:n(?:i(?:ty?)?)?)?)?)?)?|" + _STARTS).match
+_nonfinite = re.compile(rb"NaN|-?Infinity").match
+_start = re.compile(_START).match
+_lenient_start = re.compile(rb"N(?:aN?)?|-?I(?:n(?:f(?:i(?:n(?:i(?:ty?)?)?)?)?)?)?|" + _START).match
 
 
 def _always(pattern: bytes) -> Callable[[bytes, int, int], re.Match[bytes]]:
@@ -74,24 +71,18 @@ def _always(pattern: bytes) -> Callable[[bytes, int, int], re.Match[bytes]]:
 _space = _always(_S)
 _text = _always(_TEXT)
 _escape_start = _always(rb"(?:\\(?:u[0-9a-fA-F]{0,3})?)?")
-_numbers = _always(rb"(?:%b%b,%b){0,99}" % (_NUMBER, _S, _S))
-_members = _always(rb"(?:%b%b%b,%b){0,99}" % (_LABEL, _FLAT, _S, _S))
-
-# For bodies that are known to be valid: nothing to check. "Plain" is a body without escapes.
-_ESCAPE = re.compile(rb"\\.")
-_SURROGATE = re.compile(rb"\\(?:u(?:[dD][89abAB]..\\u[dD][c-fC-F]..|([dD][89a-fA-F]..)|....)|[^u])")
-_plain_label = _always(rb'(?:"[^"]*"%b:%b)?' % (_S, _S))
-_plain_scalar = _always(rb'"[^"]*"|[^],}\s]*')
-_between_brackets = _always(rb'[^][{}"]*(?:"[^"]*"[^][{}"]*){0,99}')
-_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
-_STEP = re.compile(r'\.[^.[]+|\["(?:[^"\\]|\\.)*"\]|\[(?:[0-9]+|\.\.\.)\]')
+# A run, then whether the container ends there or, in an object, whether there is the name of a member with another in it.
+_run_in = {
+    _ARRAY: _always(rb"%b(?=(?P<end>\])?)" % _ELEMENTS),
+    _OBJECT: _always(rb'%b(?:(?=(?P<name>"))%b(?=[\[{])|(?=(?P<end>\})))?' % (_MEMBERS, _NAME)),
+}
 
 
 def find_fault(body: bytes, *, allow_nonfinite: bool = False) -> Fault | None:
     """The first fault of ``body``, or None if it is valid JSON.
 
     >>> find_fault(b'{"choices": [{"index": 0}, {"index": 01}]}')
-    Fault(kind='malformed', reason='Invalid number', offset=38, path='$.choices[1].index')
+    Fault(kind='malformed', reason='Invalid number', offset=37, path='$.choices[1].index')
     >>> find_fault(b'{"choices": [{"index": 0}, {"index"')
     Fault(kind='truncated', reason='Unexpected end of the body', offset=35, path='$.choices[1].index')
     """
@@ -101,7 +92,7 @@ def find_fault(body: bytes, *, allow_nonfinite: bool = False) -> Fault | None:
     try:
         body.decode()
     except UnicodeDecodeError as error:
-        if error.reason != "unexpected end of data":  # where the end of the body cuts a sequence, the walk may go on
+        if error.reason != "unexpected end of data":  # a sequence that is cut short may be good: the walk will tell
             end = error.start
     reason, offset, path = _walk(body, end, end, allow_nonfinite=allow_nonfinite)
     if end < len(body) and reason in {"", _CUT}:
@@ -112,7 +103,7 @@ def find_fault(body: bytes, *, allow_nonfinite: bool = False) -> Fault | None:
 def path_at(body: bytes, offset: int) -> str:
     """The path of the innermost member that has the byte at ``offset`` in its name, its value or between the two.
 
-    In a broken body, and an offset behind the fault, the path of the fault.
+    In a broken body, and behind its fault, the path of the fault.
 
     >>> path_at(b'{"choices": [{"index": 0}]}', 17)
     '$.choices[0].index'
@@ -121,88 +112,82 @@ def path_at(body: bytes, offset: int) -> str:
 
 
 def _walk(body: bytes, end: int, at: int, *, allow_nonfinite: bool) -> tuple[str, int, str]:
-    """Read ``body[:end]``: reason ("" for none) and offset of its first fault, the path there or, if earlier, ``at``."""
-    ends = bytearray()  # what closes each open container
-    keys: list[int] = []  # the open member of each: its index in an array, where its name is in an object
-    first = last = _NEVER  # the innermost of these members is body[first:last]
+    """Read ``body[:end]``: the first fault's reason (or "") and offset, and the path there or, if earlier, ``at``."""
+    opened: list[int] = []  # where the open containers start
+    members: list[int] = []  # and in each of them, the member that is being read, if there is one
     pos = min(len(_BOM), end) if body.startswith(_BOM) else 0
     expected, reason = _VALUE, ""
     while not reason:
+        if expected == _VALUE_END and opened and pos < end:  # what ends at the end might go on, if it is a number
+            members[-1] = _NEVER
         pos = _space(body, pos, end).end()
-        if expected == _NAME:
-            pos = _members(body, pos, end).end()
-        elif expected == _VALUE and ends and ends[-1] == _END_ARRAY:
-            first = _numbers(body, pos, end).end()
-            keys[-1] += body.count(b",", pos, first)
-            pos = first
+        container = body[opened[-1]] if opened else 0
+        if expected <= _NEXT:
+            run = _run_in[container](body, pos, end)
+            if run.lastgroup == "end" and (expected == _FIRST or run.end() > pos):
+                expected = _VALUE_END
+            elif run.lastgroup == "name":
+                members[-1] = run.start("name")
+                expected = _VALUE
+            elif container == _ARRAY:
+                members[-1] = run.end()
+                expected = _VALUE
+            pos = run.end()
         if pos == end:
-            reason = _CUT if ends or expected == _VALUE else ""
+            reason = _CUT if opened or expected == _VALUE else ""
             break
         char = body[pos]
         if expected == _VALUE:
-            expected = _AFTER_VALUE
-            if match := _flat(body, pos, end):
-                pos, last = match.end(), match.end(1)
-            elif char in b"[{":
-                ends.append(char + 2)  # in ASCII the closing bracket is two behind the opening one
-                keys.append(0)
-                first = _NEVER
-                pos = _space(body, pos + 1, end).end()
-                if pos == end or body[pos] != ends[-1]:
-                    expected = _NAME if char == b"{"[0] else _VALUE
+            if char == _ARRAY or char == _OBJECT:
+                opened.append(pos)
+                members.append(_NEVER)
+                pos += 1
+                expected = _FIRST
             else:
                 pos, reason = _scalar(body, pos, end, allow_nonfinite=allow_nonfinite)
-                if not reason and (pos < end or char not in b"-0123456789"):  # a number that is cut might go on
-                    last = pos
-        elif expected == _NAME:
-            if char != _QUOTE:
-                reason = "Expected a member name"
-                break
-            first = keys[-1] = pos
-            if match := _label(body, pos, end):
-                pos, expected = match.end(), _VALUE
+                expected = _VALUE_END
+        elif expected == _VALUE_END:
+            if not opened:
+                reason = "Trailing data after the JSON value"
+            elif char == _COMMA:
+                pos += 1
+                expected = _NEXT
+            elif char == container + 2:
+                pos += 1
+                opened.pop()
+                members.pop()
             else:
-                pos, reason = _string(body, pos, end)
-                expected = _AFTER_NAME
-        elif expected == _AFTER_NAME:
-            if char != _COLON:
+                reason = f"Expected `,` or `{container + 2:c}`"
+        elif expected == _NAME_END:
+            if char == _COLON:
+                pos += 1
+                expected = _VALUE
+            else:
                 reason = "Expected `:`"
-                break
-            pos, expected = pos + 1, _VALUE
-        elif not ends:
-            reason = "Trailing data after the JSON value"
-        elif char == ends[-1]:
-            pos += 1
-            first, last = 0, pos
-            ends.pop()
-            keys.pop()
-        elif char == _COMMA:
-            pos += 1
-            first = last = _NEVER
-            expected = _NAME if ends[-1] == _END_OBJECT else _VALUE
-            keys[-1] += 1
+        elif char == _QUOTE:
+            members[-1] = pos
+            pos, reason = _string(body, pos, end)
+            expected = _NAME_END
         else:
-            reason = f"Expected `,` or `{ends[-1]:c}`"
-    if not first <= min(pos, at) < last:
-        del ends[-1:], keys[-1:]
-    path = ["$", *map(_spelled, repeat(body), ends, keys)]
-    return reason, pos, "".join(path)
+            reason = "Expected a member name"
+    if members and members[-1] > min(pos, at):
+        members.pop()
+    return reason, pos, "".join(["$", *map(_spelled, repeat(body), opened, members)])
 
 
-def _spelled(body: bytes, end: int, key: int) -> str:
-    """How a path spells the member ``key`` of the container that ``end`` closes."""
-    if end == _END_ARRAY:
-        return f"[{key}]"
-    stop, reason = _string(body, key, len(body))
-    if reason:  # the name itself is broken: the path is that of the object
-        return ""
-    return _spelled_name(json.loads(body[key:stop].decode(errors="replace")))
+def _spelled(body: bytes, start: int, member: int) -> str:
+    """How a path spells the member at offset ``member`` of the container that opens at ``start``."""
+    if body[start] == _ARRAY:
+        between = _structure(body[start + 1 : member])
+        return f"[{sum(char == _COMMA and not depth for char, depth in zip(between, _depths(between), strict=True))}]"
+    stop, reason = _string(body, member, len(body))
+    return "" if reason else _spelled_name(json.loads(body[member:stop].decode(errors="replace")))
 
 
 def _spelled_name(name: str) -> str:
     if name.isascii() and name.isidentifier():
         return f".{name}"
-    # Escaped where that is needed to print it: lone surrogates and control characters are not printable.
+    # Lone surrogates and control characters are not printable: escaped, they are.
     return f"[{json.dumps(name, ensure_ascii=not name.isprintable())}]"
 
 
@@ -235,6 +220,17 @@ def _string(body: bytes, pos: int, end: int) -> tuple[int, str]:
     return stop, "Invalid escape" if stop > pos else "Control character in a string"
 
 
+# From here on for bytes that are JSON, as far as they go: nothing is checked again.
+
+_ESCAPE = re.compile(rb"\\.")
+_SURROGATE = re.compile(rb"\\(?:u(?:[dD][89abAB]..\\u[dD][c-fC-F]..|([dD][89a-fA-F]..)|....)|[^u])")
+_STEP = re.compile(r'\.[^.[]+|\["(?:[^"\\]|\\.)*"\]|\[(?:[0-9]+|\.\.\.)\]')
+_STRUCTURE = re.compile(rb"[][{},]")
+_DEPTHS = dict(zip(b"[{,]}", (1, 1, 0, -1, -1), strict=True))  # what each of these adds to the depth
+_NOT_STRUCTURE = bytes(set(range(256)) - set(_DEPTHS))
+_before_value = _always(rb'%b(?:("+)%b:%b)?' % (_S, _S, _S))  # in plain bytes
+
+
 def has_lone_surrogate(body: bytes) -> bool:
     r"""Whether a string in ``body``, valid JSON, escapes half a surrogate pair without the other half.
 
@@ -250,15 +246,14 @@ def max_depth(body: bytes) -> int:
     >>> max_depth(b'{"choices": [{"index": 0}, {"index": 1}]}')
     3
     """
-    brackets = re.sub(rb'"[^"]*"?', b"", _ESCAPE.sub(b"", body)).translate(None, _NO_BRACKETS)
-    return max(accumulate(1 if char in b"[{" else -1 for char in brackets), default=0)
+    return max(_depths(_structure(body)), default=0)
 
 
 def offset_of(body: bytes, path: str) -> int | None:
     """Where the value at ``path`` starts; None if it is not there, or ``body`` is not valid JSON.
 
-    Of members with the same name the last one counts, as for the decoders. A step may be `[...]`, as msgspec has it for
-    members of a map: whatever the name, if there is only one. Time is linear in the body for each step.
+    Of members with the same name the last one counts, as it does for the decoders. A step may be `[...]`, which is how
+    msgspec spells any member of a map: the only one, whatever its name. Time is linear in the body for each step.
 
     >>> offset_of(b'{"choices": [{"index": 0}]}', "$.choices[0].index")
     23
@@ -266,10 +261,10 @@ def offset_of(body: bytes, path: str) -> int | None:
     steps = _STEP.findall(path)
     if "".join(["$", *steps]) != path or find_fault(body, allow_nonfinite=True):
         return None
-    plain = _ESCAPE.sub(b"__", body)  # of the same length, and every quote in it begins or ends a string
+    plain = _plain(body)
     pos = _space(plain, len(_BOM) if body.startswith(_BOM) else 0, len(plain)).end()
     for step in steps:
-        members = dict(_members_of(body, plain, pos))
+        members = _members_of(body, plain, pos)
         if step == "[...]" and len(members) == 1:
             (pos,) = members.values()
         elif (spelled := _spelled_name(step[1:]) if step[0] == "." else step) in members:
@@ -279,32 +274,34 @@ def offset_of(body: bytes, path: str) -> int | None:
     return pos
 
 
-def _members_of(body: bytes, plain: bytes, pos: int) -> Iterator[tuple[str, int]]:
-    """How a path spells each member of the container at ``pos``, and where its value is; a scalar has none."""
-    end = plain[pos] + 2
-    if end not in b"]}":
-        return
-    for index in count():
-        pos = _space(plain, pos + 1, len(plain)).end()
-        if plain[pos] == end:
-            return
-        key = index if end == _END_ARRAY else pos
-        pos = _plain_label(plain, pos, len(plain)).end()
-        yield _spelled(body, end, key), pos
-        pos = _space(plain, _end_of(plain, pos), len(plain)).end()
-        if plain[pos] == end:
-            return
+def _members_of(body: bytes, plain: bytes, start: int) -> dict[str, int]:
+    """Where the value of each member is, by how a path spells it, in the container at ``start``; a scalar has none."""
+    members: dict[str, int] = {}
+    depth, pos = 0, start + 1
+    for match in _STRUCTURE.finditer(plain, start if body[start] in {_ARRAY, _OBJECT} else len(plain)):
+        char = plain[match.start()]
+        depth += _DEPTHS[char]
+        if depth == 0 or (depth == 1 and char == _COMMA):
+            before = _before_value(plain, pos, len(plain))
+            if before.end() < match.start():
+                name = f"[{len(members)}]" if body[start] == _ARRAY else _spelled(body, start, before.start(1))
+                members[name] = before.end()
+            if depth == 0:
+                break
+            pos = match.end()
+    return members
 
 
-def _end_of(plain: bytes, pos: int) -> int:
-    """Where the value at ``pos`` ends."""
-    if plain[pos] not in b"[{":
-        return _plain_scalar(plain, pos, len(plain)).end()
-    depth = 0
-    while True:
-        pos = _between_brackets(plain, pos, len(plain)).end()
-        if plain[pos] != _QUOTE:  # else there are more strings than one match passes
-            depth += 1 if plain[pos] in b"[{" else -1
-            pos += 1
-            if not depth:
-                return pos
+def _plain(body: bytes) -> bytes:
+    """Of the same length, with nothing but quotes for each string."""
+    return re.sub(rb'"[^"]*"?', lambda match: b'"' * len(match.group()), _ESCAPE.sub(b"__", body))
+
+
+def _structure(body: bytes) -> bytes:
+    """The brackets and commas outside of strings."""
+    return _plain(body).translate(None, _NOT_STRUCTURE)
+
+
+def _depths(structure: bytes) -> Iterator[int]:
+    """How many containers are open behind each of these bytes."""
+    return accumulate(map(_DEPTHS.__getitem__, structure))

@@ -24,7 +24,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
-from fastcompletion._extra import Extensible
+from fastcompletion._extra import Extensible, is_array, is_object
 
 __all__ = [
     "ROOTS",
@@ -191,16 +191,10 @@ class Message(Extensible, kw_only=True):
 
 
 def _text_of(content: object) -> str:
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        return ""
-    parts: list[Any] = content
-    return "".join(
-        part["text"]
-        for part in parts
-        if isinstance(part, dict) and part.get("type", "text") == "text" and isinstance(part.get("text"), str)
-    )
+    if isinstance(content, str) or not is_array(content):
+        return content if isinstance(content, str) else ""
+    texts = (part.get("text") for part in content if is_object(part) and part.get("type", "text") == "text")
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 class TopLogprob(Extensible, kw_only=True):
@@ -351,7 +345,9 @@ class ModerationResult(Extensible, kw_only=True):
     """One verdict of a moderation model. OpenAI.
 
     >>> import fastcompletion as fc
-    >>> fc.ModerationResult(type="moderation_result", model="m", flagged=False, categories={}, category_scores={}).flagged
+    >>> fc.ModerationResult(
+    ...     type="moderation_result", model="m", flagged=False, categories={}, category_scores={}
+    ... ).flagged
     False
     """
 
@@ -441,7 +437,7 @@ class ChatCompletion(Extensible, kw_only=True):
     """A whole answer of ``/v1/chat/completions``.
 
     >>> import fastcompletion as fc
-    >>> body = b'{"object": "chat.completion", "choices": [{"index": 0, "message": {"role": "assistant", "content": "Hi"}}]}'
+    >>> body = b'{"object": "chat.completion", "choices": [{"message": {"role": "assistant", "content": "Hi"}}]}'
     >>> fc.decode(body, fc.ChatCompletion).choices[0].message.text
     'Hi'
     """
@@ -452,14 +448,16 @@ class ChatCompletion(Extensible, kw_only=True):
     model: str
     choices: list[Choice]
     usage: Usage | None | UnsetType = UNSET
-    service_tier: str | None | UnsetType = UNSET  # OpenAI: auto, default, flex, scale, priority; Groq: on_demand; open set
+    service_tier: str | None | UnsetType = UNSET
+    # OpenAI: auto, default, flex, scale, priority; Groq: on_demand; open set
     system_fingerprint: str | None | UnsetType = UNSET
     moderation: Moderation | None | UnsetType = UNSET  # OpenAI, when asked for
     prompt_logprobs: list[dict[int, Logprob] | None] | None | UnsetType = UNSET
     # vLLM: for each prompt token, token id -> Logprob; the first entry is null. Decimal token ids as names on the wire.
     prompt_token_ids: list[int] | None | UnsetType = UNSET  # vLLM >= 0.10.2
     prompt_text: str | None | UnsetType = UNSET  # vLLM >= 0.22: the rendered prompt
-    kv_transfer_params: dict[str, Any] | None | UnsetType = UNSET  # vLLM: disaggregated prefill, connector's own members
+    kv_transfer_params: dict[str, Any] | None | UnsetType = UNSET
+    # vLLM: disaggregated prefill, connector's own members
     ec_transfer_params: dict[str, Any] | None | UnsetType = UNSET  # vLLM >= 0.26: encoder cache, by multimodal hash
     metrics: RequestMetrics | None | UnsetType = UNSET  # vLLM >= 0.26
     metadata: dict[str, Any] | None | UnsetType = UNSET  # SGLang (always); OpenAI, stored completions
@@ -501,7 +499,8 @@ class ChatCompletion(Extensible, kw_only=True):
         """
         choices = self.choices or []
         for position, choice in enumerate(choices):
-            if (choice.index if isinstance(choice.index, int) else position) == index:
+            sent = _int_or_none(choice.index)
+            if index == (position if sent is None else sent):
                 return choice
         raise IndexError(f"no choice {index}: the completion has {len(choices)}")
 
@@ -726,7 +725,7 @@ class ErrorObject(Extensible, kw_only=True):
     message: str | UnsetType = UNSET
     type: str | None | UnsetType = UNSET
     param: str | None | UnsetType = UNSET
-    code: int | str | None | UnsetType = UNSET  # OpenAI: a word; vLLM, llama.cpp: HTTP status; Z.ai, LiteLLM: "1214", "400"
+    code: int | str | None | UnsetType = UNSET  # OpenAI: a word; vLLM, llama.cpp: HTTP status; Z.ai: "1214"
     status: int | str | UnsetType = UNSET  # Azure: int; Gemini: a word
     metadata: dict[str, Any] | None | UnsetType = UNSET  # OpenRouter
     innererror: dict[str, Any] | None | UnsetType = UNSET  # Azure
@@ -819,15 +818,11 @@ def _code_of(*candidates: object) -> int | str | None:
 
 def _message_of(value: Any) -> str:
     """The text in a message: itself, or FastAPI's ``detail``, or its list of ``{"msg": ...}``."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list):
-        items: list[Any] = value
-        return "; ".join(text for text in map(_message_of, items) if text)
-    if isinstance(value, dict):
-        members: dict[str, Any] = value
-        return next((text for name in ("message", "msg", "detail") if (text := _message_of(members.get(name)))), "")
-    return ""
+    if is_array(value):
+        return "; ".join(text for text in map(_message_of, value) if text)
+    if is_object(value):
+        return next((text for name in ("message", "msg", "detail") if (text := _message_of(value.get(name)))), "")
+    return value if isinstance(value, str) else ""
 
 
 ROOTS: dict[str, type[Extensible]] = {

@@ -1,0 +1,192 @@
+"""The comparison to quote: how many times as long as fastcompletion do the others take?
+
+`python -m bench.ratios` has every contender do the same job in the same process, in rounds of shuffled order, and
+compares within a round, so that a busy moment or a warm processor meets all of them alike. A figure is the median of
+the ratios of the rounds, with the middle half of them (interquartile range) beside it. Above 1 fastcompletion is the
+faster one. The time is that of the processor, since other programs may run; the garbage collector is on, as it is
+everywhere; every answer is checked first.
+
+Two things to know of the figures. Large bodies leave the `bytes` arrays of tokens undecoded until they are read, so
+on `logprobs` the others do more. And objects are encoded as they were decoded, which is where such arrays come out as
+they came in.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import random
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from itertools import repeat
+from typing import Any, NamedTuple
+
+from bench import contenders, corpus, machine
+from bench.check import check
+
+__all__ = ["FLOORS", "Comparison", "Ratio", "compare", "main", "ratio"]
+
+SAMPLE_NS = 3_000_000  # a sample is as many calls as fill this, so that the clock and one interrupt do not matter
+MIN_ROUNDS = 40
+_clock = time.thread_time_ns if time.get_clock_info("thread_time").resolution < 1e-5 else time.perf_counter_ns
+JOBS = ("decode", "encode")
+_TABLE_BODIES = ("small", "tools", "ascii_text", "cjk_text", "logprobs", "prompt_logprobs")
+_TABLE: dict[tuple[str, str], tuple[float, ...]] = {
+    ("decode", "pydantic_model"): (5, 4, 1.2, 1.7, 5, 3.3),
+    ("decode", "orjson_dict"): (1.6, 1.3, 1.0, 0.55, 1.7, 1.4),
+    ("decode", "openai_sdk"): (70, 30, 10, 5, 7),
+    ("encode", "pydantic_model"): (4, 4, 4, 8, 3.2, 4),
+    ("encode", "pydantic_defaults"): (4, 4, 4, 8, 3.2, 4),
+}
+FLOORS: dict[tuple[str, str, str], float] = {
+    (job, stem, body): floor
+    for (job, stem), floors in _TABLE.items()
+    for body, floor in zip(_TABLE_BODIES, floors, strict=False)
+}
+# What a release must reach. The SDK has no types for prompt_logprobs, hence no floor there.
+
+
+class Ratio(NamedTuple):
+    """How many times as long as fastcompletion a contender takes."""
+
+    contender: str
+    microseconds: float
+    median: float
+    low: float  # quartiles of the rounds
+    high: float
+    floor: float | None
+
+    @property
+    def met(self) -> bool:
+        """Is the floor reached? True where there is none."""
+        return self.floor is None or self.median >= self.floor
+
+    @property
+    def verdict(self) -> str:
+        """The same in words; "" where there is no floor."""
+        if self.floor is None:
+            return ""
+        return f"floor {self.floor:g}x " + ("met" if self.met else f"missed by {1 - self.median / self.floor:.0%}")
+
+
+class Comparison(NamedTuple):
+    """Everyone who does a job, on one body."""
+
+    job: str
+    body: str
+    microseconds: float  # that fastcompletion takes
+    ratios: list[Ratio]  # the slowest last
+    absent: list[str]
+
+
+def ratio(contender: str, ours: list[float], theirs: list[float], floor: float | None = None) -> Ratio:
+    """The ratio of two lists of samples (ns a call) that were taken in the same rounds."""
+    rounds = [other / own for own, other in zip(ours, theirs, strict=True)]
+    low, median, high = statistics.quantiles(rounds, n=4)
+    return Ratio(contender, statistics.median(theirs) / 1000, median, low, high, floor)
+
+
+def compare(job: str, name: str, rounds: int = MIN_ROUNDS, sample_ns: int = SAMPLE_NS) -> Comparison:
+    """Time everyone who does ``job`` on the body ``name``."""
+    body = corpus.body(name)
+    calls: dict[str, tuple[Callable[[Any], Any], Any]] = {}
+    names: dict[str, str] = {}
+    absent: list[str] = []
+    for stem in contenders.stems_for(job):
+        try:
+            contender = contenders.load(stem)
+        except contenders.AbsentError as error:
+            absent.append(str(error))
+            continue
+        check(contender, job, body)
+        names[stem] = contender.NAME
+        calls[stem] = (contender.decode, body) if job == "decode" else (contender.encode, contender.decode(body))
+    samples = _interleave(calls, rounds, sample_ns)
+    ours = samples.pop(contenders.OURS)
+    ratios = [ratio(names[stem], ours, theirs, FLOORS.get((job, stem, name))) for stem, theirs in samples.items()]
+    ratios.sort(key=lambda found: found.median)
+    return Comparison(job, name, statistics.median(ours) / 1000, ratios, absent)
+
+
+def _interleave(
+    calls: dict[str, tuple[Callable[[Any], Any], Any]], rounds: int, sample_ns: int
+) -> dict[str, list[float]]:
+    loops = {stem: _loops(*call, sample_ns) for stem, call in calls.items()}
+    samples: dict[str, list[float]] = {stem: [] for stem in calls}
+    order = list(calls)
+    rng = random.Random(0)
+    gc.collect()
+    for _ in range(rounds):
+        rng.shuffle(order)
+        for stem in order:
+            samples[stem].append(_time(*calls[stem], loops[stem]) / loops[stem])
+    return samples
+
+
+def _loops(function: Callable[[Any], Any], argument: Any, sample_ns: int) -> int:
+    """How many calls fill a sample. Finding out is the warm-up."""
+    loops = 1
+    while (taken := _time(function, argument, loops)) < sample_ns:
+        loops = max(loops * 2, int(loops * sample_ns / taken)) if taken * 10 > sample_ns else loops * 10
+    return loops
+
+
+def _time(function: Callable[[Any], Any], argument: Any, loops: int) -> int:
+    started = _clock()
+    for _ in repeat(None, loops):
+        function(argument)
+    return _clock() - started
+
+
+# -- the report --------------------------------------------------------------------------------------------
+
+
+def _lines(found: Comparison) -> Iterator[str]:
+    size = len(corpus.body(found.body))
+    yield f"{found.job} {found.body}, {size:,} bytes: fastcompletion {found.microseconds:,.2f} us"
+    for row in found.ratios:
+        spread = f"({row.low:.2f} to {row.high:.2f})"
+        yield f"  {row.contender:<24}{row.median:>8.2f}x  {spread:<20}{row.verdict}".rstrip()
+
+
+def _as_json(found: Comparison) -> dict[str, Any]:
+    return found._asdict() | {"ratios": [row._asdict() | {"verdict": row.verdict} for row in found.ratios]}
+
+
+def _arguments(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.ratios", description="How much longer do the others take?")
+    parser.add_argument("--rounds", type=int, default=MIN_ROUNDS, help="of one sample each, at least (default) 40")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    parser.add_argument("--only", default="", metavar="TEXT", help="such as 'decode' or 'encode small'")
+    arguments = parser.parse_args(argv)
+    if arguments.rounds < MIN_ROUNDS:
+        parser.error(f"--rounds: fewer than {MIN_ROUNDS} prove nothing")
+    return arguments
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Measure, and print what came out."""
+    arguments = _arguments(argv)
+    where = machine.describe() | {"rounds": str(arguments.rounds)}
+    if not arguments.json:
+        print("\n".join(f"{name}: {value}" for name, value in where.items()))
+    found: list[Comparison] = []
+    for job, name in [(job, name) for job in JOBS for name in corpus.NAMES]:
+        if arguments.only in f"{job} {name}":
+            found.append(compare(job, name, arguments.rounds))
+            if not arguments.json:
+                print("", *_lines(found[-1]), sep="\n", flush=True)
+    if arguments.json:
+        json.dump(where | {"results": [_as_json(comparison) for comparison in found]}, sys.stdout, indent=1)
+        print()
+        return
+    absent = sorted({who for comparison in found for who in comparison.absent})
+    floors = [row for comparison in found for row in comparison.ratios if row.floor is not None]
+    print("", *absent, f"{sum(row.met for row in floors)} of {len(floors)} floors met", sep="\n")
+
+
+if __name__ == "__main__":
+    main()
