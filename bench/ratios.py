@@ -3,8 +3,9 @@
 `python -m bench.ratios` has every contender do the same job in the same process, in rounds of shuffled order, and
 compares within a round, so that a busy moment or a warm processor meets all of them alike. A figure is the median of
 the ratios of the rounds, with the middle half of them (interquartile range) beside it. Above 1 fastcompletion is the
-faster one. The time is that of the processor, since other programs may run; the garbage collector is on, as it is
-everywhere; every answer is checked first.
+faster one. The time is that of the processor, since other programs may run. The garbage collector is on, as it is
+everywhere, but what was there before is frozen, as servers do: otherwise most of the time of large bodies would go into
+collections of the modules of all contenders together. Every answer is checked first.
 
 Two things to know of the figures. Large bodies leave the `bytes` arrays of tokens undecoded until they are read, so
 on `logprobs` the others do more. And objects are encoded as they were decoded, which is where such arrays come out as
@@ -29,7 +30,7 @@ from bench.check import check
 
 __all__ = ["FLOORS", "Comparison", "Ratio", "compare", "main", "ratio"]
 
-SAMPLE_NS = 3_000_000  # a sample is as many calls as fill this, so that the clock and one interrupt do not matter
+SAMPLE_NS = 5_000_000  # a sample is as many calls as fill this, so that the clock and one interrupt do not matter
 MIN_ROUNDS = 40
 _clock = time.thread_time_ns if time.get_clock_info("thread_time").resolution < 1e-5 else time.perf_counter_ns
 JOBS = ("decode", "encode")
@@ -119,10 +120,14 @@ def _interleave(
     order = list(calls)
     rng = random.Random(0)
     gc.collect()
-    for _ in range(rounds):
-        rng.shuffle(order)
-        for stem in order:
-            samples[stem].append(_time(*calls[stem], loops[stem]) / loops[stem])
+    gc.freeze()
+    try:
+        for _ in range(rounds):
+            rng.shuffle(order)
+            for stem in order:
+                samples[stem].append(_time(*calls[stem], loops[stem]) / loops[stem])
+    finally:
+        gc.unfreeze()
     return samples
 
 

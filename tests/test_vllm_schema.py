@@ -25,7 +25,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeGuard
 import msgspec
 import pydantic
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from fastcompletion import vllm
@@ -631,6 +631,7 @@ QUICK = settings(
     derandomize=True,
     database=None,
     deadline=None,
+    phases=[Phase.generate],  # documents are small as they are; making one smaller takes a minute
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

@@ -17,6 +17,7 @@ STEMS = (
     "orjson_dict",
     "json_stdlib",
     "pydantic_model",
+    "pydantic_adapter",
     "pydantic_defaults",
     "openai_sdk",
     "openai_validate",

@@ -20,10 +20,10 @@ from fastcompletion._build import build
 from fastcompletion._compile import compile_decoder, settle_with
 from fastcompletion._dialect import Deviation, Dialect, Finding, find, members, object_literal
 from fastcompletion._errors import DecodeError, LimitError, MalformedError, SchemaError, TruncatedError, UpstreamError
-from fastcompletion._extra import Extensible, exact_float, is_array, is_object
+from fastcompletion._extra import Extensible, exact_float, exact_int, is_array, is_object
 from fastcompletion._root import classify, is_error, needs_confirming, outline
 from fastcompletion._scan import find_fault, offset_of
-from fastcompletion._schema import ChatCompletion, ChatCompletionChunk, Completion, ErrorResponse
+from fastcompletion._schema import ROOTS, ChatCompletion, ChatCompletionChunk, Completion, ErrorResponse
 from fastcompletion._spell import (
     NeedsRespelling,
     NeedsSplice,
@@ -48,6 +48,7 @@ _LONG = 4096  # bytes from which the last body encoded makes it likely that the 
 _LONG_PAUSE = 16  # such bodies without a look, after one that had no text worth it
 _BOM = b"\xef\xbb\xbf"
 
+_ROOTS = frozenset(ROOTS.values())
 _UNTYPED = msgspec.json.Decoder(float_hook=exact_float)
 
 
@@ -166,7 +167,7 @@ class Codec:
             TruncatedError: the body ended early.
             MalformedError: not JSON, or not UTF-8.
             SchemaError: neither a completion nor an error, or (strict) a deviation from the schema.
-            LimitError: nested too deeply for the interpreter's stack, or an integer of over 4,300 digits.
+            LimitError: nested too deeply for the interpreter's stack.
 
         >>> import fastcompletion as fc
         >>> body = b'{"object": "chat.completion", "choices": [{"message": {"content": "Hi"}}]}'
@@ -178,7 +179,7 @@ class Codec:
             if type is None and len(body) < _LARGE:
                 return self._decode_small(body)
             return self._decode_planned(body, type)
-        except (msgspec.DecodeError, _NoPlan, RecursionError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, _NoPlan, RecursionError, UnicodeDecodeError, BufferError) as error:
             cause = error
         return self._decode_hard(_to_bytes(body), type, cause)
 
@@ -229,7 +230,7 @@ class Codec:
         """The plan for another `object` literal that takes this body, and proves by that what it is."""
         large = len(body) >= _LARGE
         for (_, open_object, for_large), plan in list(self._compiled.items()):
-            if for_large == large and not open_object and not plan.confirm and object_literal(plan.root):
+            if for_large == large and not open_object and not plan.confirm and plan.root in _ROOTS:
                 try:
                     plan.decode(body)
                 except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
@@ -254,6 +255,8 @@ class Codec:
             literal = object_literal(root)
             open_object = literal is not None and document.get("object") != literal
             with self._lock:
+                if open_object:  # compiled for without learning it, but a deviation to be listed
+                    self._dialect.learn(finding for finding in find(root, document) if finding.steps == ("object",))
                 for learn in (False, True):
                     if learn and (self._dialect.full or not self._learn(root, document)):
                         break
@@ -328,12 +331,10 @@ class Codec:
             kind = TruncatedError if fault.kind == "truncated" else MalformedError
             data = _bytes_at(body, fault.offset)
             raise kind(fault.reason, path=fault.path, offset=fault.offset, data=data) from cause
-        try:  # JSON, but not to msgspec: lone surrogate escapes, NaN by opt-in
-            return json.loads(body, parse_float=exact_float), False
+        try:  # JSON, but not to msgspec: lone surrogate escapes, integers of over 4,300 digits, NaN by opt-in
+            return json.loads(body, parse_float=exact_float, parse_int=exact_int), False
         except RecursionError as error:
             raise LimitError("Nested too deeply", limit="nesting depth") from error
-        except ValueError as error:
-            raise LimitError("An integer has too many digits", limit="digits of an integer") from error
 
     # -- encode -------------------------------------------------------------------------------------------
 
@@ -501,7 +502,7 @@ def _to_bytes(body: Any) -> bytes:
     if isinstance(body, bytes):
         return body
     if not isinstance(body, str):
-        return bytes(body)
+        return memoryview(body).tobytes()
     try:
         return body.encode()
     except UnicodeEncodeError as error:
@@ -533,7 +534,7 @@ def deviations(obj: Extensible, against: type[Struct] | None = None) -> list[Dev
     """
     if not isinstance(obj, Extensible):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"deviations() takes what decode() returned, not {type(obj).__name__}")
-    document = json.loads(_TOLERANT.encode(obj), parse_float=exact_float)
+    document = json.loads(_TOLERANT.encode(obj), parse_float=exact_float, parse_int=exact_int)
     if is_array(document):
         (document,) = document
     return [finding.describe() for finding in find(against or obj.__schema__, document)]

@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 _SHOWN_BYTES = 60  # enough to recognise the place, short enough for one log line
+_SHOWN_PATH = 120  # characters
 
 
 class FastCompletionError(Exception):
@@ -64,7 +65,8 @@ class DecodeError(FastCompletionError, ValueError):
         self.data = data[:_SHOWN_BYTES]
 
     def __str__(self) -> str:
-        place = f"at {self.path}" if self.offset is None else f"at {self.path}, byte {self.offset}"
+        path = self.path if len(self.path) <= _SHOWN_PATH else f"{self.path[:_SHOWN_PATH]}..."
+        place = f"at {path}" if self.offset is None else f"at {path}, byte {self.offset}"
         return f"{self.reason} ({place})"
 
 

@@ -20,7 +20,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 from fastcompletion._errors import LimitError
 
-__all__ = ["ADDED_NAME", "Added", "Extensible", "Extra", "exact_float", "is_array", "is_object"]
+__all__ = ["ADDED_NAME", "Added", "Extensible", "Extra", "exact_float", "exact_int", "is_array", "is_object"]
 
 ADDED_NAME = f"fastcompletion.added.{os.urandom(12).hex()}"
 # What `added_` is called on the wire inside this process only. `_spell` finds the name in what msgspec wrote
@@ -48,6 +48,14 @@ def exact_float(text: str) -> float | Decimal | Raw:
     except InvalidOperation:
         return Raw(text.encode())
     return value if Decimal(repr(value)) == exact else exact
+
+
+def exact_int(text: str) -> int | Raw:
+    """The int that ``text`` is, or, of more digits than Python turns into an int, the text as it came."""
+    try:
+        return int(text)
+    except ValueError:
+        return Raw(text.encode())
 
 
 class Added:
@@ -114,7 +122,7 @@ class Extensible(Struct, kw_only=True, forbid_unknown_fields=True, gc=False):
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         shown = list(_set_fields(self).items())
-        return [*shown, ("extra", extra)] if (extra := dict(self.extra)) else shown
+        return [*shown, ("extra", extra)] if (extra := _exact(self)) else shown
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Compiled classes cannot be imported elsewhere, so pickles name the schema's class and the members.
@@ -157,8 +165,15 @@ def _stored(owner: Extensible) -> dict[str, Any]:
 
 
 def _exact(owner: Extensible) -> dict[str, Any]:
-    """Every extra as a value that compares without losing digits."""
-    return {name: _read(value, _EXACT) for name, value in _stored(owner).items()}
+    """Every extra as a value that compares without losing digits; what cannot be read as its bytes."""
+
+    def read(value: Any) -> Any:
+        try:
+            return _read(value, _EXACT)
+        except LimitError:
+            return bytes(value)
+
+    return {name: read(value) for name, value in _stored(owner).items()}
 
 
 _PLAIN = msgspec.json.Decoder()
@@ -173,8 +188,11 @@ def _read(value: Any, decoder: msgspec.json.Decoder[Any] = _PLAIN) -> Any:
     except RecursionError as error:
         raise LimitError("Nested too deeply to be read here", limit="nesting depth") from error
     except msgspec.DecodeError:
-        # Lone surrogate escapes and numbers beyond a double: the standard library reads them.
+        pass
+    try:  # lone surrogate escapes, numbers beyond a double, NaN: the standard library reads them
         return json.loads(bytes(value))
+    except ValueError as error:
+        raise LimitError("An integer has too many digits", limit="digits of an integer") from error
 
 
 class Extra(MutableMapping[str, Any]):
@@ -186,6 +204,7 @@ class Extra(MutableMapping[str, Any]):
 
     Raises:
         KeyError: when reading or deleting a member that is not there.
+        LimitError: when reading a value that is nested too deeply, or an integer of over 4,300 digits.
         ValueError: when setting a member that the schema has; set the attribute instead.
 
     >>> import fastcompletion as fc
@@ -197,7 +216,7 @@ class Extra(MutableMapping[str, Any]):
     >>> completion.extra["region"] = "eu"
     >>> del completion.extra["provider"]
     >>> fc.encode(completion)
-    b'{"object":"chat.completion","choices":[],"cost":0.10,"region":"eu"}'
+    b'{"region":"eu","object":"chat.completion","choices":[],"cost":0.10}'
     """
 
     __slots__ = ("_owner",)
@@ -247,7 +266,7 @@ class Extra(MutableMapping[str, Any]):
         return len(_stored(self._owner))
 
     def __repr__(self) -> str:
-        return f"Extra({dict(self)!r})"
+        return f"Extra({_exact(self._owner)!r})"
 
     def _find(self, name: str) -> Any:
         slot = self._owner.__learnt__.get(name)

@@ -1,9 +1,8 @@
 r"""Where in the bytes a JSON text goes wrong, and where in it a member is.
 
 Only for the way to an error: a decoder has refused a body, and the error must name place and cause exactly, whatever
-that decoder's own message says. A body goes in as bytes; out come offsets (bytes from its start) and paths
-(`$.choices[0].message`). Nothing here raises, whatever the bytes; nothing recurses, so that a body may be nested to
-any depth; time is linear in the body.
+that decoder's own message says. A body goes in as bytes; out come offsets (bytes from its start) and paths. Nothing
+here raises, whatever the bytes; nothing recurses, so that nesting may have any depth; time is linear in the body.
 
 JSON is RFC 8259 in UTF-8, with what the RFC leaves to the reader: a byte order mark may come first, escapes may be
 lone surrogates, numbers have any size. A fault is at the first byte that nothing valid has there after the bytes
@@ -17,7 +16,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import accumulate, repeat
 from typing import NamedTuple, cast
 
@@ -35,16 +34,17 @@ class Fault(NamedTuple):
 
 _BOM = b"\xef\xbb\xbf"
 _QUOTE, _COMMA, _COLON, _ARRAY, _OBJECT = b'",:[{'
+_CLOSING = 2  # from an opening bracket to the closing one, in ASCII
+_NEVER = sys.maxsize
 _CUT = "Unexpected end of the body"
 _KINDS = {_CUT: "truncated"} | {f"`{word}` is not JSON": "nonfinite" for word in ("NaN", "Infinity", "-Infinity")}
-_NEVER = sys.maxsize
 
-# What a walk expects: in a container a first member or its end, or another member; or what is between and behind.
+# What a walk expects: in a container the first member or the end, or another member; else what is inside or behind one.
 _FIRST, _NEXT, _NAME_END, _VALUE, _VALUE_END = range(5)
 
 # The grammar. What one of these patterns can match it can match in one way only, so that backtracking costs linear
 # time. It also costs some 200 bytes for each repetition of a group: hence {0,99}; a walk that meets more goes around
-# again. A run is of whole members that need no look inside, each with its comma, or without it if the end follows.
+# again. Elements and members are runs of whole ones that need no look inside, each with its comma or before the end.
 _S = rb"[ \t\n\r]*"
 _TEXT = rb'[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*){0,99}'
 _NUMBER = rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+|)(?:[eE][-+]?[0-9]+|)"
@@ -52,15 +52,14 @@ _SCALAR = rb'"%b"|%b|true|false|null' % (_TEXT, _NUMBER)
 _ELEMENTS = rb"(?:(?:%b)%b(?:,%b(?!\])|(?=\]))){0,99}" % (_SCALAR, _S, _S)
 _NAME = rb'"%b"%b:%b' % (_TEXT, _S, _S)
 _MEMBERS = rb"(?:%b(?:%b|\[%b%b\])%b(?:,%b(?!\})|(?=\}))){0,99}" % (_NAME, _SCALAR, _S, _ELEMENTS, _S, _S)
-_START = (
-    rb"t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?"
-    rb"|-?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:(?<=[0-9])[eE][-+]?[0-9]*)?|-"
-)
 
 _word = re.compile(rb"true|false|null|%b(?![-+.0-9eE])" % _NUMBER).match
 _nonfinite = re.compile(rb"NaN|-?Infinity").match
-_start = re.compile(_START).match
-_lenient_start = re.compile(rb"N(?:aN?)?|-?I(?:n(?:f(?:i(?:n(?:i(?:ty?)?)?)?)?)?)?|" + _START).match
+_word_start = re.compile(
+    rb"t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?"
+    rb"|-?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:(?<=[0-9])[eE][-+]?[0-9]*)?|-"
+).match
+_nonfinite_start = re.compile(rb"N(?:aN?)?|-?I(?:n(?:f(?:i(?:n(?:i(?:ty?)?)?)?)?)?)?").match
 
 
 def _always(pattern: bytes) -> Callable[[bytes, int, int], re.Match[bytes]]:
@@ -71,7 +70,7 @@ def _always(pattern: bytes) -> Callable[[bytes, int, int], re.Match[bytes]]:
 _space = _always(_S)
 _text = _always(_TEXT)
 _escape_start = _always(rb"(?:\\(?:u[0-9a-fA-F]{0,3})?)?")
-# A run, then whether the container ends there or, in an object, whether there is the name of a member with another in it.
+# A run, and whether behind it the container ends or, in an object, a member with another container begins.
 _run_in = {
     _ARRAY: _always(rb"%b(?=(?P<end>\])?)" % _ELEMENTS),
     _OBJECT: _always(rb'%b(?:(?=(?P<name>"))%b(?=[\[{])|(?=(?P<end>\})))?' % (_MEMBERS, _NAME)),
@@ -82,7 +81,7 @@ def find_fault(body: bytes, *, allow_nonfinite: bool = False) -> Fault | None:
     """The first fault of ``body``, or None if it is valid JSON.
 
     >>> find_fault(b'{"choices": [{"index": 0}, {"index": 01}]}')
-    Fault(kind='malformed', reason='Invalid number', offset=37, path='$.choices[1].index')
+    Fault(kind='malformed', reason='Invalid number', offset=38, path='$.choices[1].index')
     >>> find_fault(b'{"choices": [{"index": 0}, {"index"')
     Fault(kind='truncated', reason='Unexpected end of the body', offset=35, path='$.choices[1].index')
     """
@@ -92,7 +91,7 @@ def find_fault(body: bytes, *, allow_nonfinite: bool = False) -> Fault | None:
     try:
         body.decode()
     except UnicodeDecodeError as error:
-        if error.reason != "unexpected end of data":  # a sequence that is cut short may be good: the walk will tell
+        if error.reason != "unexpected end of data":  # what is cut short may be good: the walk will tell
             end = error.start
     reason, offset, path = _walk(body, end, end, allow_nonfinite=allow_nonfinite)
     if end < len(body) and reason in {"", _CUT}:
@@ -114,11 +113,11 @@ def path_at(body: bytes, offset: int) -> str:
 def _walk(body: bytes, end: int, at: int, *, allow_nonfinite: bool) -> tuple[str, int, str]:
     """Read ``body[:end]``: the first fault's reason (or "") and offset, and the path there or, if earlier, ``at``."""
     opened: list[int] = []  # where the open containers start
-    members: list[int] = []  # and in each of them, the member that is being read, if there is one
+    members: list[int] = []  # where in each of them the member that is being read starts, or never
     pos = min(len(_BOM), end) if body.startswith(_BOM) else 0
     expected, reason = _VALUE, ""
     while not reason:
-        if expected == _VALUE_END and opened and pos < end:  # what ends at the end might go on, if it is a number
+        if expected == _VALUE_END and opened and pos < end:  # at the end a number might go on
             members[-1] = _NEVER
         pos = _space(body, pos, end).end()
         container = body[opened[-1]] if opened else 0
@@ -126,11 +125,11 @@ def _walk(body: bytes, end: int, at: int, *, allow_nonfinite: bool) -> tuple[str
             run = _run_in[container](body, pos, end)
             if run.lastgroup == "end" and (expected == _FIRST or run.end() > pos):
                 expected = _VALUE_END
-            elif run.lastgroup == "name":
-                members[-1] = run.start("name")
-                expected = _VALUE
             elif container == _ARRAY:
                 members[-1] = run.end()
+                expected = _VALUE
+            elif run.lastgroup == "name":
+                members[-1] = run.start("name")
                 expected = _VALUE
             pos = run.end()
         if pos == end:
@@ -138,7 +137,7 @@ def _walk(body: bytes, end: int, at: int, *, allow_nonfinite: bool) -> tuple[str
             break
         char = body[pos]
         if expected == _VALUE:
-            if char == _ARRAY or char == _OBJECT:
+            if char in b"[{":
                 opened.append(pos)
                 members.append(_NEVER)
                 pos += 1
@@ -152,12 +151,12 @@ def _walk(body: bytes, end: int, at: int, *, allow_nonfinite: bool) -> tuple[str
             elif char == _COMMA:
                 pos += 1
                 expected = _NEXT
-            elif char == container + 2:
+            elif char == container + _CLOSING:
                 pos += 1
                 opened.pop()
                 members.pop()
             else:
-                reason = f"Expected `,` or `{container + 2:c}`"
+                reason = f"Expected `,` or `{container + _CLOSING:c}`"
         elif expected == _NAME_END:
             if char == _COLON:
                 pos += 1
@@ -172,34 +171,19 @@ def _walk(body: bytes, end: int, at: int, *, allow_nonfinite: bool) -> tuple[str
             reason = "Expected a member name"
     if members and members[-1] > min(pos, at):
         members.pop()
-    return reason, pos, "".join(["$", *map(_spelled, repeat(body), opened, members)])
-
-
-def _spelled(body: bytes, start: int, member: int) -> str:
-    """How a path spells the member at offset ``member`` of the container that opens at ``start``."""
-    if body[start] == _ARRAY:
-        between = _structure(body[start + 1 : member])
-        return f"[{sum(char == _COMMA and not depth for char, depth in zip(between, _depths(between), strict=True))}]"
-    stop, reason = _string(body, member, len(body))
-    return "" if reason else _spelled_name(json.loads(body[member:stop].decode(errors="replace")))
-
-
-def _spelled_name(name: str) -> str:
-    if name.isascii() and name.isidentifier():
-        return f".{name}"
-    # Lone surrogates and control characters are not printable: escaped, they are.
-    return f"[{json.dumps(name, ensure_ascii=not name.isprintable())}]"
+    plain = _plain(body[: members[-1]]) if members else b""
+    return reason, pos, "".join(["$", *map(_step, repeat(body), repeat(plain), opened, members)])
 
 
 def _scalar(body: bytes, pos: int, end: int, *, allow_nonfinite: bool) -> tuple[int, str]:
-    """Where the string, number or literal at ``pos`` ends, and ""; else where its fault is, and the reason."""
+    """Where the string, number or literal at ``pos`` ends, and ""; or where its fault is, and the reason."""
     if body[pos] == _QUOTE:
         return _string(body, pos, end)
     if match := _word(body, pos, end):
         return match.end(), ""
     if match := _nonfinite(body, pos, end):
         return (match.end(), "") if allow_nonfinite else (pos, f"`{match.group().decode()}` is not JSON")
-    match = (_lenient_start if allow_nonfinite else _start)(body, pos, end)
+    match = (_nonfinite_start(body, pos, end) if allow_nonfinite else None) or _word_start(body, pos, end)
     if not match:
         return pos, "Expected a value"
     if match.end() == end:
@@ -222,13 +206,12 @@ def _string(body: bytes, pos: int, end: int) -> tuple[int, str]:
 
 # From here on for bytes that are JSON, as far as they go: nothing is checked again.
 
-_ESCAPE = re.compile(rb"\\.")
 _SURROGATE = re.compile(rb"\\(?:u(?:[dD][89abAB]..\\u[dD][c-fC-F]..|([dD][89a-fA-F]..)|....)|[^u])")
-_STEP = re.compile(r'\.[^.[]+|\["(?:[^"\\]|\\.)*"\]|\[(?:[0-9]+|\.\.\.)\]')
-_STRUCTURE = re.compile(rb"[][{},]")
-_DEPTHS = dict(zip(b"[{,]}", (1, 1, 0, -1, -1), strict=True))  # what each of these adds to the depth
-_NOT_STRUCTURE = bytes(set(range(256)) - set(_DEPTHS))
+_BRACKETS = dict(zip(b"[{]}", (1, 1, -1, -1), strict=True))  # what each of them adds to the depth
+_NO_BRACKETS = bytes(set(range(256)) - set(_BRACKETS))
+_structure = re.compile(rb"[][{},]").finditer
 _before_value = _always(rb'%b(?:("+)%b:%b)?' % (_S, _S, _S))  # in plain bytes
+_steps = re.compile(r'\.[^.[]+|\["(?:[^"\\]|\\.)*"\]|\[(?:[0-9]+|\.\.\.)\]').findall
 
 
 def has_lone_surrogate(body: bytes) -> bool:
@@ -246,62 +229,65 @@ def max_depth(body: bytes) -> int:
     >>> max_depth(b'{"choices": [{"index": 0}, {"index": 1}]}')
     3
     """
-    return max(_depths(_structure(body)), default=0)
+    return max(accumulate(map(_BRACKETS.__getitem__, _plain(body).translate(None, _NO_BRACKETS))), default=0)
 
 
 def offset_of(body: bytes, path: str) -> int | None:
     """Where the value at ``path`` starts; None if it is not there, or ``body`` is not valid JSON.
 
-    Of members with the same name the last one counts, as it does for the decoders. A step may be `[...]`, which is how
-    msgspec spells any member of a map: the only one, whatever its name. Time is linear in the body for each step.
+    Of members with the same name the last counts, as for the decoders. A step may be `[...]`, as msgspec has it for any
+    member of a map: the only one, whatever its name. Time is linear in the body for each step.
 
     >>> offset_of(b'{"choices": [{"index": 0}]}', "$.choices[0].index")
     23
     """
-    steps = _STEP.findall(path)
+    steps = _steps(path)
     if "".join(["$", *steps]) != path or find_fault(body, allow_nonfinite=True):
         return None
     plain = _plain(body)
     pos = _space(plain, len(_BOM) if body.startswith(_BOM) else 0, len(plain)).end()
     for step in steps:
-        members = _members_of(body, plain, pos)
-        if step == "[...]" and len(members) == 1:
-            (pos,) = members.values()
-        elif (spelled := _spelled_name(step[1:]) if step[0] == "." else step) in members:
-            pos = members[spelled]
+        values = _values(body, plain, pos, len(plain))
+        if step == "[...]" and len(values) == 1:
+            (pos,) = values.values()
+        elif (spelled := _spelled(step[1:]) if step[0] == "." else step) in values:
+            pos = values[spelled]
         else:
             return None
     return pos
 
 
-def _members_of(body: bytes, plain: bytes, start: int) -> dict[str, int]:
-    """Where the value of each member is, by how a path spells it, in the container at ``start``; a scalar has none."""
-    members: dict[str, int] = {}
+def _values(body: bytes, plain: bytes, start: int, end: int) -> dict[str, int]:
+    """Where the values in the container at ``start`` are, as far as ``end``, by the step of a path to each."""
+    values: dict[str, int] = {}
     depth, pos = 0, start + 1
-    for match in _STRUCTURE.finditer(plain, start if body[start] in {_ARRAY, _OBJECT} else len(plain)):
-        char = plain[match.start()]
-        depth += _DEPTHS[char]
-        if depth == 0 or (depth == 1 and char == _COMMA):
-            before = _before_value(plain, pos, len(plain))
+    for match in _structure(plain, start, end):
+        depth += _BRACKETS.get(plain[match.start()], 0)
+        if depth == 0 or (depth == 1 and match.group() == b","):
+            before = _before_value(plain, pos, end)
             if before.end() < match.start():
-                name = f"[{len(members)}]" if body[start] == _ARRAY else _spelled(body, start, before.start(1))
-                members[name] = before.end()
+                step = f"[{len(values)}]" if plain[start] == _ARRAY else _step(body, plain, start, before.start(1))
+                values[step] = before.end()
             if depth == 0:
                 break
             pos = match.end()
-    return members
+    return values
+
+
+def _step(body: bytes, plain: bytes, start: int, member: int) -> str:
+    """The step of a path into the container at ``start``, to the member at ``member``."""
+    if body[start] == _ARRAY:
+        return f"[{len(_values(body, plain, start, member))}]"
+    stop, reason = _string(body, member, len(body))
+    return "" if reason else _spelled(json.loads(body[member:stop].decode(errors="replace")))
+
+
+def _spelled(name: str) -> str:
+    if name.isascii() and name.isidentifier():
+        return f".{name}"
+    return f"[{json.dumps(name, ensure_ascii=not name.isprintable())}]"  # lone surrogates are not printable
 
 
 def _plain(body: bytes) -> bytes:
-    """Of the same length, with nothing but quotes for each string."""
-    return re.sub(rb'"[^"]*"?', lambda match: b'"' * len(match.group()), _ESCAPE.sub(b"__", body))
-
-
-def _structure(body: bytes) -> bytes:
-    """The brackets and commas outside of strings."""
-    return _plain(body).translate(None, _NOT_STRUCTURE)
-
-
-def _depths(structure: bytes) -> Iterator[int]:
-    """How many containers are open behind each of these bytes."""
-    return accumulate(map(_DEPTHS.__getitem__, structure))
+    """Bytes of the same length, with only quotes for each string."""
+    return re.sub(rb'"[^"]*"?', lambda match: b'"' * len(match.group()), re.sub(rb"\\.", b"__", body))

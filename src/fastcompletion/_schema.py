@@ -463,7 +463,6 @@ class ChatCompletion(Extensible, kw_only=True):
     metadata: dict[str, Any] | None | UnsetType = UNSET  # SGLang (always); OpenAI, stored completions
     request_id: str | None | UnsetType = UNSET  # Z.ai
     web_search: list[WebSearchResult] | None | UnsetType = UNSET  # Z.ai, when the tool ran
-    provider: str | None | UnsetType = UNSET  # OpenRouter
     prompt_filter_results: list[dict[str, Any]] | None | UnsetType = UNSET  # Azure
     sglext: dict[str, Any] | None | UnsetType = UNSET  # SGLang, when asked for
 
@@ -648,7 +647,6 @@ class ChatCompletionChunk(Extensible, kw_only=True):
     ec_transfer_params: dict[str, Any] | None | UnsetType = UNSET
     request_id: str | None | UnsetType = UNSET  # Z.ai
     web_search: list[WebSearchResult] | None | UnsetType = UNSET  # Z.ai
-    provider: str | None | UnsetType = UNSET  # OpenRouter
     prompt_filter_results: list[dict[str, Any]] | None | UnsetType = UNSET  # Azure, first chunk
     sglext: dict[str, Any] | None | UnsetType = UNSET  # SGLang
 

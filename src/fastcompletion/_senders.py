@@ -1,10 +1,10 @@
 """Who is known to send what: for people who read a deviation and ask whether it is only their server.
 
-Data, and one lookup. A key is (place, member, kind): the path of the JSON object without positions (`$.choices[].message`;
-`{}` stands for any name in a map), the member in it (with `[]` for an element of its array), and the kind of `Deviation`.
-Kinds are relative to what a body was held against, so members that the library's own schema has and the OpenAI or the
-vLLM document lacks are here as extras too. The value names servers, for people: "vLLM >= 0.26" where only some versions
-do it, what follows in parentheses where only some answers have it. A server that is not named may do it as well.
+Data, and one lookup. A key is (place, member, kind): the path of the JSON object without positions
+(`$.choices[].message`; `{}` stands for any name in a map), the member in it (with `[]` for an element of its array),
+and the kind of `Deviation`. Kinds are relative to what a body was held against, so members that the library's own schema
+has and the OpenAI or the vLLM document lacks are here as extras too. The value names servers, for people: "vLLM >= 0.26"
+where only some versions do it, and in parentheses when, where it is not always. A server not named may do it as well.
 
 Places are the same in whole answers, chunks and text completions where the objects are called alike: `$.choices[]`.
 """
@@ -23,7 +23,7 @@ _DELTA: Final = "$.choices[].delta"
 _CALL: Final = "$.choices[].message.tool_calls[]"
 _CALL_DELTA: Final = "$.choices[].delta.tool_calls[]"
 _LOGPROBS: Final = "$.choices[].logprobs"
-_TOKEN: Final = "$.choices[].logprobs.content[]"  # noqa: S105 (of a text, not of a login)
+_LOGPROB: Final = "$.choices[].logprobs.content[]"
 _USAGE: Final = "$.usage"
 _PROMPT_DETAILS: Final = "$.usage.prompt_tokens_details"
 _COMPLETION_DETAILS: Final = "$.usage.completion_tokens_details"
@@ -237,34 +237,32 @@ SENDERS: Final[Mapping[tuple[str, str, str], str]] = {
     (_LOGPROBS, "text_offset", "extra"): "Fireworks (chats)",
     (_LOGPROBS, "token_ids", "extra"): "Together, Fireworks",
     (_LOGPROBS, "top_logprobs", "object"): "Together",
-    (_TOKEN, "token", "absent"): "mlx-lm",
-    (_TOKEN, "logprob", "null"): "SGLang (for minus infinity)",
-    (_TOKEN, "logprob", "absent"): "mlx-lm (when it has no candidates), llama.cpp (with post_sampling_probs)",
-    (_TOKEN, "prob", "extra"): "llama.cpp (with post_sampling_probs)",
-    (_TOKEN, "top_probs", "extra"): "llama.cpp (with post_sampling_probs)",
-    (_TOKEN, "top_logprobs", "null"): "TensorRT-LLM, LMDeploy, Mistral",
-    (_TOKEN, "top_logprobs", "absent"): "Ollama (when empty), llama.cpp (with post_sampling_probs)",
-    (_TOKEN, "id", "extra"): "llama.cpp, mlx-lm",
-    (_TOKEN, "token_id", "extra"): "Mistral, Fireworks",
-    (_TOKEN, "sampling_logprob", "extra"): "Fireworks",
-    (_TOKEN, "text_offset", "extra"): "Fireworks",
-    (_TOKEN, "last_activation", "extra"): "Fireworks",
-    (_TOKEN, "routing_matrix", "extra"): "Fireworks",
-    (f"{_TOKEN}.top_logprobs[]", "id", "extra"): "llama.cpp",
-    (f"{_TOKEN}.top_logprobs[]", "prob", "extra"): "llama.cpp (with post_sampling_probs)",
-    (f"{_TOKEN}.top_logprobs[]", "logprob", "absent"): "llama.cpp (with post_sampling_probs)",
-    (f"{_TOKEN}.top_logprobs[]", "logprob", "null"): "SGLang (for minus infinity)",
-    (f"{_TOKEN}.top_logprobs[]", "token_id", "extra"): "Fireworks",
+    (_LOGPROB, "token", "absent"): "mlx-lm",
+    (_LOGPROB, "logprob", "null"): "SGLang (for minus infinity)",
+    (_LOGPROB, "logprob", "absent"): "mlx-lm (when it has no candidates), llama.cpp (with post_sampling_probs)",
+    (_LOGPROB, "prob", "extra"): "llama.cpp (with post_sampling_probs)",
+    (_LOGPROB, "top_probs", "extra"): "llama.cpp (with post_sampling_probs)",
+    (_LOGPROB, "top_logprobs", "null"): "TensorRT-LLM, LMDeploy, Mistral",
+    (_LOGPROB, "top_logprobs", "absent"): "Ollama (when empty), llama.cpp (with post_sampling_probs)",
+    (_LOGPROB, "id", "extra"): "llama.cpp, mlx-lm",
+    (_LOGPROB, "token_id", "extra"): "Mistral, Fireworks",
+    (_LOGPROB, "sampling_logprob", "extra"): "Fireworks",
+    (_LOGPROB, "text_offset", "extra"): "Fireworks",
+    (_LOGPROB, "last_activation", "extra"): "Fireworks",
+    (_LOGPROB, "routing_matrix", "extra"): "Fireworks",
+    (f"{_LOGPROB}.top_logprobs[]", "id", "extra"): "llama.cpp",
+    (f"{_LOGPROB}.top_logprobs[]", "prob", "extra"): "llama.cpp (with post_sampling_probs)",
+    (f"{_LOGPROB}.top_logprobs[]", "logprob", "absent"): "llama.cpp (with post_sampling_probs)",
+    (f"{_LOGPROB}.top_logprobs[]", "logprob", "null"): "SGLang (for minus infinity)",
+    (f"{_LOGPROB}.top_logprobs[]", "token_id", "extra"): "Fireworks",
     # -- usage --------------------------------------------------------------------------------------------------------
-    (_USAGE, "prompt_tokens", "absent"): "Claude resellers (input_tokens instead); optional in Cerebras",
+    (_USAGE, "prompt_tokens", "absent"): "some resellers (input_tokens instead); optional in Cerebras",
     (_USAGE, "prompt_tokens", "float"): "SambaNova",
-    (_USAGE, "completion_tokens", "absent"): "Claude resellers (output_tokens instead)",
+    (_USAGE, "completion_tokens", "absent"): "some resellers (output_tokens instead)",
     (_USAGE, "completion_tokens", "float"): "SambaNova",
     (_USAGE, "completion_tokens", "null"): "vLLM and SGLang, by their types",
     (_USAGE, "total_tokens", "float"): "SambaNova",
-    (_USAGE, "completion_tokens_details", "extra"): (
-        "OpenAI, vLLM >= 0.30, SGLang, Groq, Z.ai, OpenRouter, LiteLLM, Fireworks"
-    ),
+    (_USAGE, "completion_tokens_details", "extra"): "OpenAI, vLLM >= 0.30, SGLang, Groq, Z.ai, OpenRouter, LiteLLM",
     (_USAGE, "prompt_cache_hit_tokens", "extra"): "DeepSeek",
     (_USAGE, "prompt_cache_miss_tokens", "extra"): "DeepSeek",
     (_USAGE, "reasoning_tokens", "extra"): "SGLang, Perplexity",
@@ -294,8 +292,8 @@ SENDERS: Final[Mapping[tuple[str, str, str], str]] = {
     (_USAGE, "stop_reason", "extra"): "SambaNova",
     (_USAGE, "cache_creation_input_tokens", "extra"): "LiteLLM (models of Anthropic)",
     (_USAGE, "cache_read_input_tokens", "extra"): "LiteLLM (models of Anthropic)",
-    (_USAGE, "input_tokens", "extra"): "Claude resellers",
-    (_USAGE, "output_tokens", "extra"): "Claude resellers",
+    (_USAGE, "input_tokens", "extra"): "some resellers (models of Anthropic)",
+    (_USAGE, "output_tokens", "extra"): "some resellers (models of Anthropic)",
     (_PROMPT_DETAILS, "audio_tokens", "extra"): "OpenAI, OpenRouter, SGLang",
     (_PROMPT_DETAILS, "text_tokens", "extra"): "OpenAI, LiteLLM, xAI",
     (_PROMPT_DETAILS, "image_tokens", "extra"): "OpenAI, LiteLLM, xAI, SGLang",

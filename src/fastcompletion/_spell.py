@@ -62,6 +62,8 @@ def native(value: Any) -> Any:
         raise NeedsRespelling if value.in_array else NeedsSplice
     if value is None or value is True or value is False:  # these reach the hook as names only
         return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, tuple):  # reaches the hook as a name only
+        raise TypeError("A tuple cannot name a member")
     for plain in (str, int, float):  # subclasses, such as numpy.float64 and numpy.str_
         if isinstance(value, plain):
             return plain(value)
@@ -105,11 +107,9 @@ def _is_model(value: Any) -> bool:
 
 def _is_listable(value: Any) -> bool:
     """Is it numpy's, or a sized collection that msgspec does not know, such as a deque?"""
-    if isinstance(value, type | tuple):  # a tuple reaches the hook only as a name, which it cannot be
-        return False
-    return (hasattr(value, "tolist") and hasattr(value, "ndim")) or (
-        hasattr(value, "__iter__") and hasattr(value, "__len__")
-    )
+    is_numpy = hasattr(value, "tolist") and hasattr(value, "ndim")
+    is_collection = hasattr(value, "__iter__") and hasattr(value, "__len__")
+    return not isinstance(value, type) and (is_numpy or is_collection)
 
 
 def spell_params(obj: Any, encode: Callable[[Any], bytes]) -> Any:
@@ -271,7 +271,8 @@ def _inside(value: Any) -> list[tuple[str, Any]]:
     """The (step, value) pairs directly inside a container, as `encode` goes through them."""
     if isinstance(value, Struct):
         names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
-        own = [(f".{wire}", getattr(value, name)) for wire, name in names if name != "added_"]
+        slots = ((wire, getattr(value, name)) for wire, name in names if name != "added_")
+        own = [(f".{wire}", item) for wire, item in slots if item is not UNSET]
         added: Added | Any = getattr(value, "added_", UNSET)
         return own + (_inside(added.members) if added else [])
     fields: Any = getattr(value, "__dataclass_fields__", None)
