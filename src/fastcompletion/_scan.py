@@ -261,7 +261,7 @@ def _values(body: bytes, plain: bytes, start: int, end: int) -> dict[str, int]:
     """Where the values in the container at ``start`` are, as far as ``end``, by the step of a path to each."""
     values: dict[str, int] = {}
     depth, pos = 0, start + 1
-    for match in _structure(plain, start, end):
+    for match in _structure(plain, start, end) if plain[start] in b"[{" else ():
         depth += _BRACKETS.get(plain[match.start()], 0)
         if depth == 0 or (depth == 1 and match.group() == b","):
             before = _before_value(plain, pos, end)

@@ -2,9 +2,10 @@
 
 Data, and one lookup. A key is (place, member, kind): the path of the JSON object without positions
 (`$.choices[].message`; `{}` stands for any name in a map), the member in it (with `[]` for an element of its array),
-and the kind of `Deviation`. Kinds are relative to what a body was held against, so members that the library's own schema
-has and the OpenAI or the vLLM document lacks are here as extras too. The value names servers, for people: "vLLM >= 0.26"
-where only some versions do it, and in parentheses when, where it is not always. A server not named may do it as well.
+and the kind of `Deviation`. Kinds are relative to what a body was held against, so members that the library's own
+schema has and the OpenAI or the vLLM document lacks are here as extras too. The value names servers, for people:
+"vLLM >= 0.26" where only some versions do it, and in parentheses when, where it is not always. A server that is not
+named may do it as well.
 
 Places are the same in whole answers, chunks and text completions where the objects are called alike: `$.choices[]`.
 """
