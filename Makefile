@@ -8,7 +8,8 @@ STAMP := $(VENV)/.stamp
 # What `make test-all` looks for, each as python3.X on PATH or among the versions of pyenv.
 VERSIONS := 3.10 3.11 3.12 3.13 3.14
 
-# Examples that `make fuzz` tries for each property.
+# How long `make fuzz` decodes damaged bodies, and the examples that it then tries for each property.
+FUZZ_MINUTES ?= 10
 FUZZ_EXAMPLES ?= 10000
 
 # More options for pytest, such as `make bench BENCH="-k decode"`.
@@ -57,7 +58,8 @@ test-all: $(STAMP) ## run the tests on every other CPython from 3.10 to 3.14 tha
 	echo "failed:    $${failed:- none}"; \
 	[ -z "$$failed" ]
 
-fuzz: $(STAMP) ## try every property on many more examples (FUZZ_EXAMPLES=10000)
+fuzz: $(STAMP) ## decode damaged bodies for FUZZ_MINUTES=10, then try every property on FUZZ_EXAMPLES=10000
+	$(BIN)/python -m tests.fuzz --minutes $(FUZZ_MINUTES)
 	FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest -m hypothesis --hypothesis-profile=fuzz
 
 bench: $(STAMP) ## run the benchmarks (BENCH="-k decode" to choose)

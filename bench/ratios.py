@@ -20,19 +20,17 @@ import json
 import random
 import statistics
 import sys
-import time
-from collections.abc import Callable, Iterator
-from itertools import repeat
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from bench import contenders, corpus, machine
 from bench.check import check
+from bench.clock import Call, calls_for, sample
 
 __all__ = ["FLOORS", "Comparison", "Ratio", "compare", "main", "ratio"]
 
 SAMPLE_NS = 5_000_000  # a sample is as many calls as fill this, so that the clock and one interrupt do not matter
 MIN_ROUNDS = 40
-_clock = time.thread_time_ns if time.get_clock_info("thread_time").resolution < 1e-5 else time.perf_counter_ns
 JOBS = ("decode", "encode")
 _TABLE_BODIES = ("small", "tools", "ascii_text", "cjk_text", "logprobs", "prompt_logprobs")
 _TABLE: dict[tuple[str, str], tuple[float, ...]] = {
@@ -93,7 +91,7 @@ def ratio(contender: str, ours: list[float], theirs: list[float], floor: float |
 def compare(job: str, name: str, rounds: int = MIN_ROUNDS, sample_ns: int = SAMPLE_NS) -> Comparison:
     """Time everyone who does ``job`` on the body ``name``."""
     body = corpus.body(name)
-    calls: dict[str, tuple[Callable[[Any], Any], Any]] = {}
+    calls: dict[str, Call] = {}
     names: dict[str, str] = {}
     absent: list[str] = []
     for stem in contenders.stems_for(job):
@@ -112,10 +110,8 @@ def compare(job: str, name: str, rounds: int = MIN_ROUNDS, sample_ns: int = SAMP
     return Comparison(job, name, statistics.median(ours) / 1000, ratios, absent)
 
 
-def _interleave(
-    calls: dict[str, tuple[Callable[[Any], Any], Any]], rounds: int, sample_ns: int
-) -> dict[str, list[float]]:
-    loops = {stem: _loops(*call, sample_ns) for stem, call in calls.items()}
+def _interleave(calls: dict[str, Call], rounds: int, sample_ns: int) -> dict[str, list[float]]:
+    counts = {stem: calls_for(call, sample_ns) for stem, call in calls.items()}
     samples: dict[str, list[float]] = {stem: [] for stem in calls}
     order = list(calls)
     rng = random.Random(0)
@@ -125,25 +121,10 @@ def _interleave(
         for _ in range(rounds):
             rng.shuffle(order)
             for stem in order:
-                samples[stem].append(_time(*calls[stem], loops[stem]) / loops[stem])
+                samples[stem].append(sample(calls[stem], counts[stem]))
     finally:
         gc.unfreeze()
     return samples
-
-
-def _loops(function: Callable[[Any], Any], argument: Any, sample_ns: int) -> int:
-    """How many calls fill a sample. Finding out is the warm-up."""
-    loops = 1
-    while (taken := _time(function, argument, loops)) < sample_ns:
-        loops = max(loops * 2, int(loops * sample_ns / taken)) if taken * 10 > sample_ns else loops * 10
-    return loops
-
-
-def _time(function: Callable[[Any], Any], argument: Any, loops: int) -> int:
-    started = _clock()
-    for _ in repeat(None, loops):
-        function(argument)
-    return _clock() - started
 
 
 # -- the report --------------------------------------------------------------------------------------------

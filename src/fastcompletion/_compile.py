@@ -25,7 +25,7 @@ _WIDER: dict[str, Any] = {
     "null": None,
     "bool": bool,
     "int": int,
-    "float": float,
+    "float": int | float,  # msgspec would turn a later int into a float
     "str": str,
     "array": list[Any],
     "object": dict[str, Any],

@@ -142,6 +142,9 @@ def _nonfinite(value: Any) -> str | None:
     return None
 
 
+_ENCODE = msgspec.json.Encoder(enc_hook=native, decimal_format="number").encode
+
+
 # -- long texts --------------------------------------------------------------------------------------------
 
 
@@ -189,8 +192,7 @@ def encode_added(value: Any) -> bytes:
 
     def hook(item: Any) -> Any:
         if isinstance(item, Added) and not item.in_array:
-            members = item.members.items()
-            fragments.append(b",".join(_name(name) + b":" + encode_added(member) for name, member in members))
+            fragments.append(b",".join(_name(name) + b":" + _member(value) for name, value in item.members.items()))
             return 0
         return native(item)
 
@@ -201,8 +203,15 @@ def encode_added(value: Any) -> bytes:
     return b"".join(joined)
 
 
-def _name(name: object) -> bytes:
-    return json.dumps(name if isinstance(name, str) else str(name)).encode()
+def _member(value: Any) -> bytes:
+    try:
+        return _ENCODE(value)
+    except NeedsSplice:
+        return encode_added(value)
+
+
+def _name(name: str) -> bytes:
+    return _ENCODE(name) if _is_utf8(name) else json.dumps(name).encode()
 
 
 # -- strings and floats without a usual spelling ------------------------------------------------------------

@@ -5,7 +5,7 @@ Files go in: one body, or JSONL with a body or a batch record on each line. What
 command could not do its work. Bodies are other people's data: nothing they hold reaches a terminal as a control
 character, and no body, however broken, ends in a traceback.
 
-JSONL is read a line at a time, in bounded memory. A line ends at the byte ``\\n`` and nowhere else: U+2028, U+2029 and
+JSONL is read a line at a time, in bounded memory. A line ends at the byte 0A and nowhere else: U+2028, U+2029 and
 U+0085, where `str.splitlines` also splits, may stand in JSON strings (RFC 8259, section 7).
 """
 
@@ -22,8 +22,8 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from datetime import datetime, timezone
 from enum import Enum
 from pathlib import Path
@@ -32,7 +32,6 @@ from typing import Annotated, Any, BinaryIO, Final, NamedTuple
 import msgspec
 import typer
 from rich.console import Console
-from rich.padding import Padding
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.syntax import Syntax
 from rich.text import Text
@@ -57,7 +56,7 @@ _CHECKING = fc.Codec()
 _TOLERANT = fc.Codec(allow_nan=True)  # for `show`, and for "is this line complete?": Python servers write NaN
 
 
-class _CannotRun(Exception):
+class _CannotRunError(Exception):
     """What is asked for cannot be done with this file; the text says why, and what to do."""
 
 
@@ -90,16 +89,15 @@ class _File:
         self._hints = {"name": self.name, "command": command}
         self.is_stdin = str(path) == "-"
         if path.is_dir():
-            raise _CannotRun(f"{self.name}: is a directory; name its files, such as {_clean(str(path / '*.jsonl'))}")
+            raise _CannotRunError(
+                f"{self.name}: is a directory; name its files, such as {_clean(str(path / '*.jsonl'))}"
+            )
         try:
             self.stream: BinaryIO = sys.stdin.buffer if self.is_stdin else path.open("rb")
         except OSError as error:
-            raise _CannotRun(f"{self.name}: {error.strerror or error}") from error
+            raise _CannotRunError(f"{self.name}: {error.strerror or error}") from error
 
-    def __enter__(self) -> _File:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         if not self.is_stdin:
             self.stream.close()
 
@@ -110,7 +108,7 @@ class _File:
             try:
                 line = self.stream.readline()
             except OSError as error:
-                raise _CannotRun(f"{self.name}: {error.strerror or error}") from error
+                raise _CannotRunError(f"{self.name}: {error.strerror or error}") from error
             if not line:
                 return
             number += 1
@@ -118,9 +116,9 @@ class _File:
                 is_first = False
                 for start, hint in _NOT_JSON.items():
                     if line.startswith(start):
-                        raise _CannotRun(f"{self.name}: {hint.format(**self._hints)}")
+                        raise _CannotRunError(f"{self.name}: {hint.format(**self._hints)}")
                 if _EVENTS.match(line):
-                    raise _CannotRun(f"{self.name}: {_IS_EVENTS.format(**self._hints)}")
+                    raise _CannotRunError(f"{self.name}: {_IS_EVENTS.format(**self._hints)}")
             yield number, line
 
     def entries(self) -> Iterator[_Entry]:
@@ -245,9 +243,8 @@ _BODY_OF_BATCH: Final = ("response", "body")
 def _message_of(error: Any) -> str:
     """The message in the `error` of a batch record: a text, an object with a message, or an error body."""
     while isinstance(error, dict):
-        members: dict[str, Any] = error
-        error = members.get("message") or members.get("error")
-    return error if isinstance(error, str) else ""
+        error = _get(error, "message") or _get(error, "error")
+    return _str(error)
 
 
 # -- where in a file a member is -------------------------------------------------------------------------------------
@@ -410,20 +407,19 @@ def _check(entry: _Entry, dialect: _Dialect) -> _Checked:
         return _Checked([_Finding(line, "$", "other", reason)])
     deviations = fc.deviations(obj, against=_AGAINST[dialect])
     line_of = _line_finder(entry, batch is not None, [deviation.path for deviation in deviations])
-    return _Checked(
-        [
-            _Finding(
-                line_of(deviation.path),
-                deviation.path,
-                deviation.kind,
-                _words(deviation, _CALLED[dialect]),
-                deviation.expected,
-                deviation.example,
-                senders_of(deviation.path, deviation.kind, deviation.example),
-            )
-            for deviation in deviations
-        ]
-    )
+    findings = [
+        _Finding(
+            line_of(deviation.path),
+            deviation.path,
+            deviation.kind,
+            _words(deviation, _CALLED[dialect]),
+            deviation.expected,
+            deviation.example,
+            senders_of(deviation.path, deviation.kind, deviation.example),
+        )
+        for deviation in deviations
+    ]
+    return _Checked(sorted(findings, key=lambda finding: finding.line))
 
 
 class _line_finder:  # noqa: N801 (called, like a function)
@@ -452,22 +448,27 @@ class _line_finder:  # noqa: N801 (called, like a function)
 # What a terminal would obey, or would show in another order than it is (bidirectional controls: CVE-2021-42574).
 _CONTROLS: Final[Mapping[int, str]] = {
     code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
-    for code in (
-        *range(0x20),
-        *range(0x7F, 0xA0),
-        *range(0x200E, 0x2010),
-        *range(0x2028, 0x202F),
-        *range(0x2066, 0x206A),
-        0x061C,
-        *range(0xD800, 0xE000),
+    for codes in (
+        range(0x09),
+        range(0x0A, 0x20),
+        range(0x7F, 0xA0),
+        (0x061C, 0x200E, 0x200F),
+        range(0x2028, 0x202F),
+        range(0x2066, 0x206A),
+        range(0xD800, 0xE000),
     )
-    if code not in b"\t\n"
-}
+    for code in codes
+} | {0x0A: "\\n", 0x0D: "\\r"}
 
 
 def _clean(text: str) -> str:
-    """A text as a terminal may have it: control characters, and halves of surrogate pairs, as escapes."""
-    return text if text.isascii() and text.isprintable() else text.replace("\r\n", "\n").translate(_CONTROLS)
+    """A text as one line of a terminal may have it: control characters, and halves of surrogate pairs, as escapes."""
+    return text if text.isascii() and text.isprintable() else text.translate(_CONTROLS)
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text, without a last empty one."""
+    return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
 
 
 def _count(number: int, thing: str) -> str:
@@ -500,7 +501,9 @@ class _Page:
         self._is_empty = False
         cleaned = [(_clean(part), "") if isinstance(part, str) else (_clean(part[0]), part[1]) for part in parts]
         if self._is_styled:
-            self._console.print(Padding(Text.assemble(*cleaned), (0, 0, 0, indent), expand=False))
+            wrapped = Text.assemble(*cleaned).wrap(self._console, max(self._console.width - indent, 20))
+            for line in wrapped or [Text()]:
+                self._console.print(Text(" " * indent) + line, soft_wrap=True)
         else:
             sys.stdout.write(" " * indent + "".join(text for text, _ in cleaned).rstrip() + "\n")
 
@@ -519,7 +522,7 @@ class _Page:
         """Print a name, and a text of many lines below it, unless there is none."""
         if text:
             self.line((name, "cyan"), indent=indent)
-            for line in _clean(text).removesuffix("\n").split("\n"):
+            for line in _lines(text):
                 self.line((line, style), indent=indent + 2)
 
     def json(self, text: str) -> None:
@@ -532,17 +535,30 @@ class _Page:
             sys.stdout.write(text + "\n")
 
 
+# Any member may be of any kind: where a server deviates, a decoded body is not what its types say.
+
+
 def _get(obj: Any, name: str) -> Any:
-    """A member of a Struct or a dict; None where it is null, absent, or where a server sent something else."""
-    if isinstance(obj, dict):
-        members: dict[str, Any] = obj
-        return members.get(name)
-    value = getattr(obj, name, None)
+    """A member of a Struct, in its schema or beyond, or of a dict; None where it is null or absent."""
+    if not isinstance(obj, msgspec.Struct):
+        return _dict(obj).get(name)
+    struct: Any = obj
+    value = getattr(struct, name) if hasattr(struct, name) else struct.extra.get(name)
     return None if value is msgspec.UNSET else value
 
 
 def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+    items: list[Any] = value if value.__class__ is list else []
+    return items
+
+
+def _dict(value: Any) -> dict[Any, Any]:
+    members: dict[Any, Any] = value if value.__class__ is dict else {}
+    return members
+
+
+def _str(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _json(value: Any) -> str:
@@ -611,9 +627,10 @@ def _show_error(page: _Page, obj: fc.ErrorResponse) -> None:
 
 
 def _show_head(page: _Page, obj: fc.ChatCompletion | fc.ChatCompletionChunk | fc.Completion) -> None:
-    kind = {fc.ChatCompletion: "chat completion", fc.ChatCompletionChunk: "chat completion chunk"}
-    model = obj.model if isinstance(obj.model, str) and obj.model else "unnamed model"
-    page.section(kind.get(type(obj).__schema__, "text completion"), " by ", (model, "bold green"))
+    kind = "text completion"
+    if not isinstance(obj, fc.Completion):
+        kind = "chat completion" if isinstance(obj, fc.ChatCompletion) else "chat completion chunk"
+    page.section(kind, " by ", (_str(_get(obj, "model")) or "unnamed model", "bold green"))
     page.field("id", _get(obj, "id"))
     page.field("created", _time(_get(obj, "created")))
     page.field("provider", _get(obj, "provider"))
@@ -629,8 +646,8 @@ def _show_choice(page: _Page, choice: Any, position: int) -> None:
     if not isinstance(choice, fc.Choice | fc.ChunkChoice | fc.CompletionChoice):
         page.section(f"choice {position}", f": {_json(choice)}")
         return
-    index = choice.index if isinstance(choice.index, int | float) else position
-    page.section(f"choice {index}")
+    index = _get(choice, "index")
+    page.section(f"choice {position if index is None else index}")
     page.field("finish reason", _get(choice, "finish_reason"))
     page.field("natively", _get(choice, "native_finish_reason"))
     page.field("stop reason", _get(choice, "stop_reason"))
@@ -640,8 +657,7 @@ def _show_choice(page: _Page, choice: Any, position: int) -> None:
         _show_message(page, message)
     elif message is not None:
         page.field("message", message)
-    text = _get(choice, "text")
-    page.block("text", text if isinstance(text, str) else "")
+    page.block("text", _str(_get(choice, "text")))
     _show_logprobs(page, _get(choice, "logprobs"))
     _show_prompt_logprobs(page, choice, indent=2)
     for name in ("token_ids", "prompt_token_ids"):
@@ -654,7 +670,7 @@ def _show_choice(page: _Page, choice: Any, position: int) -> None:
             "weights", f"version {_get(version, 'version')}, tokens {_get(version, 'start')} to {_get(version, 'end')}"
         )
     _show_filter(page, _get(choice, "content_filter_results"))
-    _show_usage(page, _get(choice, "usage"), title=f"usage in choice {index}")
+    _show_usage(page, _get(choice, "usage"), title=f"usage of choice {position if index is None else index}")
 
 
 def _show_message(page: _Page, message: fc.Message | fc.Delta) -> None:
@@ -663,27 +679,22 @@ def _show_message(page: _Page, message: fc.Message | fc.Delta) -> None:
         page.field("role", role)
     page.block("reasoning", message.reasoning_text, "dim")
     page.block("text", message.text)
-    if isinstance(content := message.content, list):
-        parts: list[Any] = content
+    if parts := _list(_get(message, "content")):
         kinds = Counter(str(_get(part, "type")) for part in parts)
         page.field("content parts", ", ".join(f"{number} {kind}" for kind, number in kinds.items()))
-    refusal = _get(message, "refusal")
-    page.block("refusal", refusal if isinstance(refusal, str) else "", "yellow")
-    calls = _get(message, "tool_calls")
-    for position, call in enumerate(_list(calls)):
+    page.block("refusal", _str(_get(message, "refusal")), "yellow")
+    for position, call in enumerate(_list(_get(message, "tool_calls"))):
         _show_call(page, call, position)
     if (function := _get(message, "function_call")) is not None:
         page.field("function call", _get(function, "name") or "unnamed")
         _show_arguments(page, _get(function, "arguments"))
-    annotations = _get(message, "annotations")
-    for annotation in _list(annotations):
+    for annotation in _list(_get(message, "annotations")):
         _show_annotation(page, annotation)
     if (audio := _get(message, "audio")) is not None:
         data = _get(audio, "data")
         size = f"{len(data):,} characters of base64" if isinstance(data, str) else "no data"
         page.field("audio", f"{_get(audio, 'id') or 'no id'}, {size}")
-        transcript = _get(audio, "transcript")
-        page.block("transcript", transcript if isinstance(transcript, str) else "", indent=4)
+        page.block("transcript", _str(_get(audio, "transcript")), indent=4)
 
 
 def _show_call(page: _Page, call: Any, position: int) -> None:
@@ -700,9 +711,8 @@ def _show_call(page: _Page, call: Any, position: int) -> None:
         (f" {_get(call, 'type')}" if _get(call, "type") not in (None, "function") else "", "dim"),
     )
     _show_arguments(page, _get(function, "arguments"))
-    text = _get(custom, "input")
-    if isinstance(text, str):
-        for line in _clean(text).split("\n"):
+    if text := _str(_get(custom, "input")):
+        for line in _lines(text):
             page.line(line, indent=4)
 
 
@@ -717,7 +727,7 @@ def _show_arguments(page: _Page, arguments: Any) -> None:
             text = msgspec.json.format(arguments, indent=2)
         except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
             text = arguments
-    for line in _clean(text).split("\n"):
+    for line in _lines(text):
         page.line(line, indent=4)
 
 
@@ -764,9 +774,8 @@ def _show_prompt_logprobs(page: _Page, obj: Any, indent: int = 0) -> None:
     ids = _list(_get(obj, "prompt_token_ids"))
     tokens: list[_Token] = []
     for position, candidates in enumerate(positions):
-        if not isinstance(candidates, dict) or not candidates:
+        if not (by_id := _dict(candidates)):
             continue
-        by_id: dict[Any, Any] = candidates
         actual = by_id.get(ids[position]) if position < len(ids) else None
         if actual is None:
             actual = next(iter(by_id.values()))
@@ -828,11 +837,15 @@ def _show_usage(page: _Page, usage: Any, title: str = "usage") -> None:
         page.field(name, _get(usage, member))
 
 
+def _fields_of(struct: type[msgspec.Struct]) -> list[str]:
+    """The members of a class of the schema, in its order."""
+    return [name for name in struct.__struct_fields__ if name.isidentifier() and not name.endswith("_")]
+
+
 def _spell_details(details: Any) -> str:
-    fields = getattr(type(details), "__schema__", None)
-    if fields is None:
+    if not isinstance(details, fc.PromptTokensDetails | fc.CompletionTokensDetails):
         return ""
-    values = {name: _get(details, name) for name in fields.__struct_fields__ if name != "added_"}
+    values = {name: _get(details, name) for name in _fields_of(details.__schema__)}
     spelled = ", ".join(
         f"{_json(value)} {name.removesuffix('_tokens').replace('_', ' ')}"
         for name, value in values.items()
@@ -842,9 +855,8 @@ def _spell_details(details: Any) -> str:
 
 
 def _show_filter(page: _Page, results: Any) -> None:
-    if not isinstance(results, dict) or not results:
+    if not (verdicts := _dict(results)):
         return
-    verdicts: dict[str, Any] = results
     filtered = [name for name, verdict in verdicts.items() if _get(verdict, "filtered") or _get(verdict, "detected")]
     page.field("content filter", ", ".join(filtered) if filtered else f"nothing in {_names(verdicts)}")
 
@@ -853,20 +865,19 @@ def _show_rest(page: _Page, obj: fc.ChatCompletion | fc.ChatCompletionChunk | fc
     """What only some servers send, beside the choices."""
     _show_prompt_logprobs(page, obj)
     for name in ("kv_transfer_params", "ec_transfer_params", "sglext"):
-        if isinstance(params := _get(obj, name), dict):
-            page.section(name, f": {_names(params)}")
+        if (params := _get(obj, name)) is not None:
+            page.section(name, f": {_names(_dict(params))}")
     if metrics := _get(obj, "metrics"):
         page.section("metrics")
-        for name in fc.RequestMetrics.__struct_fields__:
-            if name != "added_":
-                page.field(name.replace("_", " "), _get(metrics, name))
+        for name in _fields_of(fc.RequestMetrics):
+            page.field(name.replace("_", " "), _get(metrics, name))
     if (ids := _get(obj, "prompt_token_ids")) is not None:
         page.section("prompt token ids", f": {len(_list(ids)):,}")
     if isinstance(prompt := _get(obj, "prompt_text"), str):
         page.section("prompt text")
         page.block("as rendered", prompt, "dim")
     searched = _get(obj, "web_search")
-    results = [searched] if isinstance(searched, dict) else _list(searched)
+    results: list[Any] = [searched] if isinstance(searched, dict) else _list(searched)
     if results:
         page.section("web search")
     for position, result in enumerate(results, 1):
@@ -906,7 +917,7 @@ def _show_deviations(page: _Page, obj: fc.AnyCompletion) -> None:
             what = group[0].example if are_extras else _words(group[0])
             page.line(
                 (place, "cyan"),
-                f" {what}" if are_extras else f": {what}",
+                f": {what}",
                 times,
                 (f" ({_who(kind, senders)})" if senders else "", "dim"),
                 indent=2,
@@ -926,6 +937,7 @@ class _Report:
         self._total = sum(path.stat().st_size for path in paths if path.is_file())
         self._bar: Progress | None = None
         self._task = TaskID(0)
+        self._done = 0  # bytes
         self._looked = time.monotonic()
         self._patience = _BAR_AFTER
         self._counts: Counter[tuple[str, str]] = Counter()
@@ -934,9 +946,10 @@ class _Report:
         self._errors: Counter[str] = Counter()
         self.bodies = self.findings = self.bodies_with_findings = self.error_bodies = 0
 
-    def add(self, name: str, checked: _Checked) -> None:
+    def add(self, name: str, checked: _Checked, size: int = 0) -> None:
         """Print and count what one body has."""
         self.bodies += 1
+        self._done += size
         self.bodies_with_findings += bool(checked.findings)
         if checked.error is not None:
             self.error_bodies += 1
@@ -952,6 +965,11 @@ class _Report:
                     self._senders.setdefault(key, senders_of(key[0], key[1]) or finding.senders)
             else:
                 self._uncounted += 1
+        self._progress()
+
+    def say(self, message: str) -> None:
+        """Print a message on stderr, above the bar."""
+        (self._bar.console if self._bar else self._stderr).print(message, soft_wrap=True, markup=False)
 
     def _print(self, name: str, finding: _Finding) -> None:
         if self._format is _Format.json:
@@ -982,8 +1000,8 @@ class _Report:
         else:
             self._stdout.print(line, soft_wrap=True, markup=False)
 
-    def progress(self, done: int) -> None:
-        """Bytes read so far: draw the bar where it is time for it."""
+    def _progress(self) -> None:
+        """Draw the bar where it is time for it."""
         now = time.monotonic()
         if now - self._looked < self._patience or not self._stderr.is_terminal:
             return
@@ -994,7 +1012,7 @@ class _Report:
             self._task = self._bar.add_task("", total=self._total or None)
             self._bar.start()
         words = f"{_count(self.bodies, 'body')}, {_count(self.findings, 'finding')}"
-        self._bar.update(self._task, completed=done, description=words, refresh=True)
+        self._bar.update(self._task, completed=self._done, description=words, refresh=True)
 
     def close(self) -> None:
         if self._bar:
@@ -1049,7 +1067,7 @@ app = typer.Typer(
 
 
 @contextmanager
-def _leaving_pipes_alone(code: int) -> Iterator[None]:
+def _leaving_pipes_alone(code: int) -> Generator[None, None, None]:
     """End quietly when the reader of stdout has gone, as after `| head`."""
     try:
         yield
@@ -1109,7 +1127,7 @@ def show(
     with _leaving_pipes_alone(CLEAN):
         try:
             code = _show(file, line, as_json=as_json)
-        except _CannotRun as error:
+        except _CannotRunError as error:
             _warn(f"Error: {error}")
             raise typer.Exit(COULD_NOT_RUN) from error
     raise typer.Exit(code)
@@ -1118,25 +1136,23 @@ def show(
 def _show(path: Path, wanted: int | None, *, as_json: bool) -> int:
     if str(path) == "-" and sys.stdin.isatty():
         _warn("Reading a response from the terminal; end it with Ctrl-D.")
-    with _File(path, "show") as file:
+    with closing(_File(path, "show")) as file:
         entries = file.entries()
         chosen: _Entry | None = None
-        before = 0
         last = 0
         for entry in entries:
             last = entry.line
             if wanted is None or entry.line >= wanted or not entry.is_line:
                 chosen = entry
                 break
-            before += 1
         if chosen is None and wanted is None:
-            raise _CannotRun(f"{file.name}: is empty; there is no response to show")
+            raise _CannotRunError(f"{file.name}: is empty; there is no response to show")
         if chosen is None:
-            raise _CannotRun(f"{file.name}: has no line {wanted}; the last response is on line {last}")
+            raise _CannotRunError(f"{file.name}: has no line {wanted}; the last response is on line {last}")
         if wanted is not None and chosen.line != wanted:
             if not chosen.is_line:
-                raise _CannotRun(f"{file.name}: is one body, not JSONL; leave --line out")
-            raise _CannotRun(f"{file.name}: line {wanted} is blank; the next response is on line {chosen.line}")
+                raise _CannotRunError(f"{file.name}: is one body, not JSONL; leave --line out")
+            raise _CannotRunError(f"{file.name}: line {wanted} is blank; the next response is on line {chosen.line}")
         code = _show_entry(chosen, file.name, as_json=as_json)
         sys.stdout.flush()
         if wanted is None and chosen.is_line and (others := sum(1 for _ in entries)):
@@ -1151,7 +1167,7 @@ def _show_entry(entry: _Entry, name: str, *, as_json: bool) -> int:
     batch = _unwrap(entry.text)
     if batch and batch.body is None:
         if as_json:
-            raise _CannotRun(f"{name}: the batch record {batch.custom_id} has no body: {batch.error}")
+            raise _CannotRunError(f"{name}: the batch record {batch.custom_id} has no body: {batch.error}")
         _show_batch(_Page(), batch)
         return CLEAN
     text, skipped = (batch.body, batch.offset) if batch and batch.body is not None else (entry.text, 0)
@@ -1216,35 +1232,32 @@ def check(
 ) -> None:
     """List what responses do against a schema."""
     report = _Report(format, files)
-    could_read = True
+    could_run = True
     with _leaving_pipes_alone(FINDINGS):  # only findings are written
-        done = 0
         try:
             for path in files:
-                try:
-                    done = _check_file(path, dialect, report, done)
-                except _CannotRun as error:
-                    could_read = False
-                    _warn(f"Error: {error}")
+                could_run &= _check_file(path, dialect, report)
         finally:
             report.close()
     if summary or (summary is None and sys.stderr.isatty()):
         report.summary()
-    raise typer.Exit(FINDINGS if could_read and report.findings else CLEAN if could_read else COULD_NOT_RUN)
+    raise typer.Exit(COULD_NOT_RUN if not could_run else FINDINGS if report.findings else CLEAN)
 
 
-def _check_file(path: Path, dialect: _Dialect, report: _Report, done: int) -> int:
-    """Check one file; return the bytes that are done with it."""
+def _check_file(path: Path, dialect: _Dialect, report: _Report) -> bool:
+    """Check one file; say whether it could be read."""
     is_empty = True
-    with _File(path, "check") as file:
-        for entry in file.entries():
-            is_empty = False
-            report.add(file.name, _check(entry, dialect))
-            done += len(entry.text)
-            report.progress(done)
-        if is_empty:
-            report.add(file.name, _Checked([_Finding(1, "$", "truncated", "empty: no body in it", offset=0)]))
-    return done
+    try:
+        with closing(_File(path, "check")) as file:
+            for entry in file.entries():
+                is_empty = False
+                report.add(file.name, _check(entry, dialect), len(entry.text))
+            if is_empty:
+                report.add(file.name, _Checked([_Finding(1, "$", "truncated", "empty: no body in it", offset=0)]))
+    except _CannotRunError as error:
+        report.say(f"Error: {error}")
+        return False
+    return True
 
 
 def main() -> None:

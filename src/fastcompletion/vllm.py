@@ -190,7 +190,7 @@ class PromptTokenUsageInfo(msgspec.Struct, kw_only=True, gc=False):
 
 
 class UsageInfo(msgspec.Struct, kw_only=True, gc=False):
-    """The tokens a request was billed for; every count defaults to 0.
+    """The tokens of a request and its answer; every count defaults to 0.
 
     ``prompt_tokens_details`` is null unless the server runs with
     ``--enable-prompt-tokens-details``.
