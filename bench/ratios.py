@@ -162,7 +162,7 @@ def main(argv: list[str] | None = None) -> None:
     found: list[Comparison] = []
     for job, name in [(job, name) for job in JOBS for name in corpus.NAMES]:
         if arguments.only in f"{job} {name}":
-            found.append(compare(job, name, arguments.rounds))
+            found.append(compare(job, name, arguments.rounds, SAMPLE_NS))
             if not arguments.json:
                 print("", *_lines(found[-1]), sep="\n", flush=True)
     if arguments.json:

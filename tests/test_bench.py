@@ -141,12 +141,13 @@ def test_what_a_contender_may_lose() -> None:
 
 
 def test_an_absent_contender_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "openai", None)
-    for module in ("openai.types.chat", "bench.contenders.openai_sdk"):
-        monkeypatch.delitem(sys.modules, module, raising=False)
-    with pytest.raises(contenders.AbsentError, match="openai_sdk is absent: openai is not installed"):
-        contenders.load("openai_sdk")
-    assert "openai_sdk" in contenders.stems_for("decode")
+    monkeypatch.setitem(sys.modules, "orjson", None)
+    monkeypatch.delitem(sys.modules, "bench.contenders.orjson_dict", raising=False)
+    with pytest.raises(contenders.AbsentError, match="orjson_dict is absent: orjson is not installed"):
+        contenders.load("orjson_dict")
+    assert "orjson_dict" in contenders.stems_for("decode")
+    found = ratios.compare("decode", "small", rounds=2, sample_ns=1)
+    assert found.absent == ["orjson_dict is absent: orjson is not installed"]
 
 
 def test_our_codec_is_new_for_every_body() -> None:
@@ -201,7 +202,7 @@ def test_the_ratios_in_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 def test_the_demo_agrees_with_every_vector(capsys: pytest.CaptureFixture[str]) -> None:
     assert demo.main(sample_ns=1) == 0
     out = capsys.readouterr().out
-    assert all(f" {vector.name} " in out for vector in vectors.read())
+    assert {line.split()[0] for line in out.splitlines() if line.strip()} >= {vector.name for vector in vectors.read()}
     assert "every one equal" in out
     assert "c34 is refused: MalformedError at $.choices[0].logprobs" in out
     assert "c61 is refused: MalformedError at $.choices[0].message.content, byte 151" in out

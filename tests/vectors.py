@@ -68,8 +68,10 @@ def _is_object(text: bytes) -> bool:
 
 @cache
 def bodies() -> dict[str, bytes]:
-    """Every body that `decode` takes, by name: responses, and the events of streams."""
-    return {vector.name: vector.body for vector in responses() if vector.decode == "ok"} | events()
+    """Every body that `decode` takes, by name: responses, and what is in events of streams, pings left out."""
+    pings = (b"{}", b'{"type":"ping"}')
+    found = {vector.name: vector.body for vector in responses() if vector.decode == "ok"}
+    return found | {name: body for name, body in events().items() if body not in pings}
 
 
 @cache

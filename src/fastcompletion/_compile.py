@@ -25,7 +25,7 @@ _WIDER: dict[str, Any] = {
     "null": None,
     "bool": bool,
     "int": int,
-    "float": int | float,  # msgspec would turn a later int into a float
+    "float": Any,  # with its scalars, so that the decoder's float hook keeps every digit
     "str": str,
     "array": list[Any],
     "object": dict[str, Any],

@@ -14,7 +14,7 @@ import typing
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import cache
-from typing import Any, Literal, NamedTuple, TypeVar, Union, cast
+from typing import Any, Literal, NamedTuple, TypeGuard, TypeVar, Union, cast
 
 import msgspec
 from msgspec import Raw, Struct, UnsetType
@@ -218,7 +218,7 @@ def _find_in(
             for index, item in enumerate(value):
                 yield from _find_in(owner, member, depth + 1, element, item, (*steps, index))
             return
-        if kind == "object" and isinstance(part, type) and issubclass(part, Struct) and _has_tag_of(part, value):
+        if kind == "object" and _is_struct(part) and _has_tag_of(part, value):
             yield from find(part, value, steps)
             return
         if kind == "object" and origin is dict:
@@ -229,6 +229,10 @@ def _find_in(
                 yield from _find_in(owner, member, depth + 1, element, item, (*steps, name))
             return
     yield Finding(owner, member, depth, kind, steps, annotation, value)
+
+
+def _is_struct(part: Any) -> TypeGuard[type[Struct]]:
+    return isinstance(part, type) and typing.get_origin(part) is None and issubclass(part, Struct)
 
 
 def _has_tag_of(struct: type[Struct], value: dict[str, Any]) -> bool:
@@ -276,6 +280,8 @@ class Dialect:
     def _can_learn(self, finding: Finding) -> bool:
         if finding.kind == "name":
             return False
+        if finding.kind == "float":  # compiled as Any, which would hide the types of what is inside
+            return not any(typing.get_origin(part) or _is_struct(part) for part in arguments(finding.annotation))
         if finding.kind != "extra":
             return True
         # msgspec refuses quotes, backslashes and control characters in the name of a field.

@@ -43,6 +43,8 @@ def exact_float(text: str) -> float | Decimal | Raw:
     The exponent of a Decimal has its limit too (18 digits): beyond it, the text as it came.
     """
     value = float(text)
+    if len(text) <= 16 and "e" not in text and "E" not in text:  # at most 15 digits: a double has them all
+        return value
     try:
         exact = Decimal(text)
     except InvalidOperation:

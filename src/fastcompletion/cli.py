@@ -386,6 +386,18 @@ class _Checked(NamedTuple):
     error: str | None = None  # the message, where the body is a server's error: a note, not a finding
 
 
+def _deviations(obj: fc.AnyCompletion, against: type[msgspec.Struct] | None = None) -> list[fc.Deviation]:
+    """What a body has against a schema.
+
+    Raises:
+        LimitError: nested too deeply to be walked, though not to be decoded.
+    """
+    try:
+        return fc.deviations(obj, against=against)
+    except (TypeError, RecursionError) as error:
+        raise fc.LimitError("Nested too deeply to be compared with the schema", limit="nesting depth") from error
+
+
 def _check(entry: _Entry, dialect: _Dialect) -> _Checked:
     """Hold one body against what the dialect stands for."""
     batch = _unwrap(entry.text)
@@ -394,18 +406,20 @@ def _check(entry: _Entry, dialect: _Dialect) -> _Checked:
     text, skipped = (batch.body, batch.offset) if batch and batch.body is not None else (entry.text, 0)
     try:
         obj = _CHECKING.decode(text)
+        of_document = dialect is _Dialect.any or isinstance(obj, fc.ChatCompletion)
+        is_error = isinstance(obj, fc.ErrorResponse)
+        deviations = _deviations(obj, _AGAINST[dialect]) if of_document and not is_error else []
     except fc.DecodeError as error:
         return _Checked([_finding_of(error, entry, skipped)])
     if isinstance(obj, fc.ErrorResponse):
         return _Checked([], error=obj.info.message or "no message")
-    if dialect is not _Dialect.any and not isinstance(obj, fc.ChatCompletion):
+    if not of_document:
         line = _line_finder(entry, batch is not None, ["$"])("$")
         reason = (
             f"the {_CALLED[dialect]} is about whole chat completions, and this is a {type(obj).__name__};"
             " check it with --dialect any"
         )
         return _Checked([_Finding(line, "$", "other", reason)])
-    deviations = fc.deviations(obj, against=_AGAINST[dialect])
     line_of = _line_finder(entry, batch is not None, [deviation.path for deviation in deviations])
     findings = [
         _Finding(
@@ -564,7 +578,10 @@ def _str(value: Any) -> str:
 def _json(value: Any) -> str:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
-    return _TOLERANT.encode(value).decode()
+    try:
+        return _TOLERANT.encode(value).decode()
+    except TypeError:  # it came from JSON, so that only depth can be in the way
+        return "(nested too deeply to be shown)"
 
 
 def _indented(text: bytes) -> str:
@@ -721,7 +738,7 @@ def _show_arguments(page: _Page, arguments: Any) -> None:
     if arguments is None or arguments == "":
         return
     if not isinstance(arguments, str):
-        text = _indented(_TOLERANT.encode(arguments))
+        text = _indented(_json(arguments).encode())
     else:
         try:
             text = msgspec.json.format(arguments, indent=2)
@@ -776,7 +793,8 @@ def _show_prompt_logprobs(page: _Page, obj: Any, indent: int = 0) -> None:
     for position, candidates in enumerate(positions):
         if not (by_id := _dict(candidates)):
             continue
-        actual = by_id.get(ids[position]) if position < len(ids) else None
+        token_id = ids[position] if position < len(ids) else None
+        actual = by_id.get(token_id) if isinstance(token_id, int) else None
         if actual is None:
             actual = next(iter(by_id.values()))
         if _is_number(number := _get(actual, "logprob")):
@@ -903,7 +921,12 @@ _POSITION = re.compile(r"\[[0-9]+\]")
 def _show_deviations(page: _Page, obj: fc.AnyCompletion) -> None:
     """Extras and deviations, alike ones (in other choices, or tokens) in one line."""
     groups: dict[tuple[str, str], list[fc.Deviation]] = {}
-    for deviation in fc.deviations(obj):
+    try:
+        deviations = _deviations(obj)
+    except fc.LimitError as error:
+        page.section("unusual", f": {error.reason}")
+        return
+    for deviation in deviations:
         groups.setdefault((_POSITION.sub("[]", deviation.path), deviation.kind), []).append(deviation)
     for title, are_extras in (("extras", True), ("unusual", False)):
         chosen = {key: group for key, group in groups.items() if (key[1] == "extra") == are_extras}
