@@ -206,6 +206,8 @@ class Codec:
     def _decode_hard(self, body: bytes, type: builtins.type[Any] | None, cause: Exception) -> Any:
         """Decode what the last plan does not: find out why, learn, or raise the error that says why."""
         if body.startswith(_BOM):
+            if body.startswith(_BOM, len(_BOM)):
+                raise MalformedError("More than one byte order mark", offset=len(_BOM), data=body[len(_BOM) :])
             try:
                 return self.decode(body[len(_BOM) :], type)
             except DecodeError as error:
@@ -297,7 +299,11 @@ class Codec:
         key = (root, open_object, large)
         if key not in self._compiled:
             decoder = compile_decoder(
-                root, self._dialect, open_object=open_object, lazy_bytes=large, drop_unknown=not self._keep_unknown
+                root,
+                self._dialect,
+                open_object=open_object,
+                lazy_bytes=large and not self._strict,
+                drop_unknown=not self._keep_unknown,
             )
             self._compiled[key] = _Plan(
                 root,
@@ -313,7 +319,9 @@ class Codec:
         try:
             result = plan.decode(body)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-            self._read(body, error)  # is it JSON at all?
+            document, in_msgspec = self._read(body, error)  # is it JSON at all?
+            if not in_msgspec:
+                return _convert(document, type)
             reason, _, path = str(error).partition(" - at `")
             path = path.removesuffix("`") or "$"
             offset = offset_of(body, path)
@@ -484,6 +492,15 @@ def _root_of(document: Any, type: type[Any] | None, body: bytes) -> type[Extensi
     if not any(name in document for name in members(type)):
         raise SchemaError(f"Not a {type.__name__}: none of its members is there", offset=0, data=body)
     return type
+
+
+def _convert(document: Any, type: type[Any]) -> Any:
+    """A view of a body that msgspec cannot read, such as one with a lone surrogate."""
+    try:
+        return msgspec.convert(document, type, str_keys=True)
+    except (msgspec.ValidationError, UnicodeError) as error:
+        reason, _, path = str(error).partition(" - at `")
+        raise SchemaError(reason, path=path.removesuffix("`") or "$") from error
 
 
 def _refusal(finding: Finding, body: bytes) -> SchemaError:

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, defstruct, field
 
 from fastcompletion._dialect import Dialect, arguments, hints, object_literal
-from fastcompletion._extra import Extensible, exact_float, is_array
+from fastcompletion._extra import Extensible, exact_float, is_array, read_raw
 from fastcompletion._schema import TokenLogprob, TopLogprob
 
 __all__ = ["compile_decoder", "settle_with"]
@@ -144,8 +144,8 @@ def _lazy_property(struct: type[Struct], name: str, annotation: Any) -> property
         if type(value) is Raw:
             try:
                 value = decode(value)
-            except msgspec.ValidationError:  # a deviation, met late: what came, untyped
-                value = msgspec.json.decode(value)
+            except msgspec.DecodeError:  # a deviation, met late: what came, untyped
+                value = read_raw(value, exact=True)
             slot.__set__(self, value)
         return value
 

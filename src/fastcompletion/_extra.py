@@ -20,7 +20,17 @@ from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 from fastcompletion._errors import LimitError
 
-__all__ = ["ADDED_NAME", "Added", "Extensible", "Extra", "exact_float", "exact_int", "is_array", "is_object"]
+__all__ = [
+    "ADDED_NAME",
+    "Added",
+    "Extensible",
+    "Extra",
+    "exact_float",
+    "exact_int",
+    "is_array",
+    "is_object",
+    "read_raw",
+]
 
 ADDED_NAME = f"fastcompletion.added.{os.urandom(12).hex()}"
 # What `added_` is called on the wire inside this process only. `_spell` finds the name in what msgspec wrote
@@ -171,7 +181,7 @@ def _exact(owner: Extensible) -> dict[str, Any]:
 
     def read(value: Any) -> Any:
         try:
-            return _read(value, _EXACT)
+            return read_raw(value, exact=True)
         except LimitError:
             return bytes(value)
 
@@ -182,11 +192,16 @@ _PLAIN = msgspec.json.Decoder()
 _EXACT = msgspec.json.Decoder(float_hook=exact_float)
 
 
-def _read(value: Any, decoder: msgspec.json.Decoder[Any] = _PLAIN) -> Any:
+def read_raw(value: Any, *, exact: bool = False) -> Any:
+    """The value of a `Raw`, with floats or (exact) with Decimals where a float would lose digits; others as they are.
+
+    Raises:
+        LimitError: nested too deeply, or an integer of over 4,300 digits.
+    """
     if not isinstance(value, Raw):
         return value
     try:
-        return decoder.decode(value)
+        return (_EXACT if exact else _PLAIN).decode(value)
     except RecursionError as error:
         raise LimitError("Nested too deeply to be read here", limit="nesting depth") from error
     except msgspec.DecodeError:
@@ -227,7 +242,7 @@ class Extra(MutableMapping[str, Any]):
         self._owner = owner
 
     def __getitem__(self, name: str) -> Any:
-        return _read(self._find(name))
+        return read_raw(self._find(name))
 
     def raw(self, name: str) -> bytes:
         """The member's JSON exactly as it came (or as it would be written, where a caller has set it).
