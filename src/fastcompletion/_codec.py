@@ -410,10 +410,9 @@ class Codec:
         if self._allow_nan:
             return respell(obj, allow_nonfinite=True)
         if self._long_hint > 0:
-            spelled = spell_long_text(obj)
-            if spelled is obj:
+            obj, worth_it = spell_long_text(obj)
+            if not worth_it:
                 self._long_hint = -_LONG_PAUSE
-            obj = spelled
         return spell_params(obj, self._native)
 
     def _encode_hard(self, obj: Any, cause: Exception) -> bytes:
