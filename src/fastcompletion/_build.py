@@ -6,7 +6,6 @@ lone surrogates, NaN by opt-in, two values for one name. Members that fit are co
 
 from __future__ import annotations
 
-import math
 import typing
 from decimal import Decimal
 from typing import Any
@@ -33,7 +32,8 @@ def build(
 
     def fit(annotation: Any, value: Any) -> Any:
         if not is_object(value) and not is_array(value):
-            return _as_float(value) if float in arguments(annotation) else value
+            # Where the schema has a float it is one, as the compiled decoders have it.
+            return float(value) if isinstance(value, Decimal) and float in arguments(annotation) else value
         try:
             return msgspec.convert(value, annotation, str_keys=True)
         except (msgspec.ValidationError, UnicodeError, RecursionError):
@@ -66,10 +66,3 @@ def build(
     if extras or in_array:
         values["added_"] = Added(extras, in_array)
     return struct(**values)
-
-
-def _as_float(value: Any) -> Any:
-    """Where the schema has a float it is one, as the compiled decoders have it, unless it would overflow."""
-    if isinstance(value, Decimal) and math.isfinite(nearest := float(value)):
-        return nearest
-    return value

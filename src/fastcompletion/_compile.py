@@ -155,23 +155,28 @@ def _lazy_property(struct: type[Struct], name: str, annotation: Any) -> property
 # -- after decoding: extras that are views into a body -----------------------------------------------------
 
 
-def settle_with(compiled: type[Any]) -> Callable[[Any, int], None] | None:
-    """A function ``(object, largest)`` that copies extras up to ``largest`` bytes out of the body, or None.
+Settle = Callable[[Any, int], None]
 
-    msgspec's `Raw` is a view that keeps the whole body alive. Objects of the token level are left out:
-    there are thousands, and who keeps them keeps a body's worth of data anyway.
+
+def settle_with(compiled: Any) -> tuple[Settle | None, bool]:
+    """A function ``(object, largest)`` for extras that are views into a body, and whether it comes to all of them.
+
+    It raises UnicodeDecodeError where an extra is not UTF-8, and copies extras of up to ``largest`` bytes,
+    since msgspec's `Raw` keeps the whole body alive. None if the class and those below it have no extras.
+    Objects of the token level are left out: there are thousands, and who keeps them keeps a body's worth of
+    data anyway.
     """
-    seen: dict[type[Any], Callable[[Any, int], None] | None] = {}
+    plans: dict[type[Any], Settle | None] = {}
 
-    def plan(struct: type[Any]) -> Callable[[Any, int], None] | None:
-        if struct not in seen:
-            seen[struct] = None
-            seen[struct] = make(struct)
-        return seen[struct]
+    def plan(struct: type[Any]) -> Settle | None:
+        if struct not in plans:
+            plans[struct] = None
+            plans[struct] = make(struct)
+        return plans[struct]
 
-    def make(struct: type[Any]) -> Callable[[Any, int], None] | None:
+    def make(struct: type[Any]) -> Settle | None:
         slots = list(struct.__learnt__.values())
-        below: list[tuple[str, Callable[[Any, int], None]]] = []
+        below: list[tuple[str, Settle]] = []
         for info in msgspec.structs.fields(struct):
             for part in arguments(info.type):
                 inner = typing.get_args(part)[0] if typing.get_origin(part) is list else part
@@ -185,8 +190,10 @@ def settle_with(compiled: type[Any]) -> Callable[[Any, int], None] | None:
         def settle(owner: Any, largest: int) -> None:
             for slot in slots:
                 value = getattr(owner, slot)
-                if value is not UNSET and len(memoryview(value)) <= largest:
-                    setattr(owner, slot, value.copy())
+                if value is not UNSET:
+                    text = str(value, "utf-8")
+                    if len(text) <= largest:
+                        setattr(owner, slot, value.copy())
             for name, settle_one in below:
                 value = getattr(owner, name)
                 for item in value if is_array(value) else (value,):
@@ -195,7 +202,21 @@ def settle_with(compiled: type[Any]) -> Callable[[Any, int], None] | None:
 
         return settle
 
-    return plan(compiled)
+    settle = plan(compiled)
+    return settle, not any(struct.__learnt__ for struct in _structs_in(compiled, set()) - plans.keys())
+
+
+def _structs_in(annotation: Any, found: set[type[Any]]) -> set[type[Any]]:
+    """Every class of the schema, or compiled from it, that a value of this annotation may hold."""
+    for part in (annotation, *typing.get_args(annotation)):
+        if isinstance(part, type) and issubclass(part, Extensible):
+            if part not in found:
+                found.add(part)
+                for info in msgspec.structs.fields(part):
+                    _structs_in(info.type, found)
+        elif part is not annotation:
+            _structs_in(part, found)
+    return found
 
 
 _TOKEN_LEVEL = frozenset({TokenLogprob, TopLogprob})

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping, MutableMapping
 from decimal import Decimal, InvalidOperation
@@ -48,16 +49,15 @@ def is_array(value: Any) -> TypeGuard[list[Any]]:
 
 
 def exact_float(text: str) -> float | Decimal | Raw:
-    """The float that ``text`` is, or a Decimal where a float would lose digits or overflow.
-
-    The exponent of a Decimal has its limit too (18 digits): beyond it, the text as it came.
-    """
+    """The float that ``text`` is, a Decimal where a float would lose digits, or the text beyond a float's range."""
     value = float(text)
     if len(text) <= 16 and "e" not in text and "E" not in text:  # at most 15 digits: a double has them all
         return value
+    if math.isinf(value):
+        return Raw(text.encode())
     try:
         exact = Decimal(text)
-    except InvalidOperation:
+    except InvalidOperation:  # an exponent of over 18 digits, on zero
         return Raw(text.encode())
     return value if Decimal(repr(value)) == exact else exact
 

@@ -1,8 +1,8 @@
 """Which type of body is it? Decided from the body alone, never from what a codec has learnt.
 
 `classify` is the rule, on an untyped body. A compiled decoder mostly proves the answer by itself, since
-`object` must be its literal; where it does not (`needs_confirming`), `outline` gives `classify` the few
-members that decide, read from the decoded body.
+`object` must be its literal; where it does not (`needs_confirming`), `confirm` applies the rule to the
+decoded body: by one look at the first choice where that settles it, on an outline of the body otherwise.
 """
 
 from __future__ import annotations
@@ -21,12 +21,18 @@ from fastcompletion._schema import (
     ChunkChoice,
     Completion,
     CompletionChoice,
+    ErrorObject,
     ErrorResponse,
 )
 
-__all__ = ["classify", "is_error", "needs_confirming", "outline"]
+__all__ = ["classify", "confirm", "is_error", "needs_confirming"]
 
 _BY_CHOICE: dict[str, type[Extensible]] = {"message": ChatCompletion, "delta": ChatCompletionChunk, "text": Completion}
+_BY_CHOICE_CLASS: dict[type[Extensible], tuple[str, type[Extensible], tuple[str, str]]] = {
+    Choice: ("message", ChatCompletion, ("delta", "text")),
+    ChunkChoice: ("delta", ChatCompletionChunk, ("message", "text")),
+    CompletionChoice: ("text", Completion, ("message", "delta")),
+}
 _MARKS_OF_ERRORS = ("error", "detail", "message", "base_resp")
 
 
@@ -81,18 +87,40 @@ def needs_confirming(root: type[Extensible], dialect: Dialect) -> bool:
     )
 
 
-def outline(result: Any) -> dict[str, Any]:
-    """What `classify` reads of a body, from the decoded body."""
+def confirm(result: Any) -> type[Extensible] | None:
+    """What `classify` says of the body that was decoded to ``result``."""
+    if isinstance(result, ErrorResponse):
+        # The cases that can be told without the choices; what is left takes the hard way.
+        error = result.error
+        told = error.message or error.code if isinstance(error, ErrorObject) else error or result.object == "error"
+        return ErrorResponse if told and "choices" not in result.extra else None
+    choices = result.choices
+    first = choices[0] if is_array(choices) and choices else None
+    if isinstance(first, Extensible) and (known := _BY_CHOICE_CLASS.get(first.__schema__)):
+        own, root, others = known
+        learnt = first.__learnt__
+        contradicted = any(name in learnt and getattr(first, learnt[name]) is not UNSET for name in others)
+        tag = result.object
+        if (
+            getattr(first, own) is not UNSET
+            and not contradicted
+            and (not isinstance(tag, str) or ROOTS.get(tag, root) is root)
+        ):
+            return root  # it has choices, so that no mark of an error counts
+    return classify(_outline(result))
+
+
+def _outline(result: Any) -> dict[str, Any]:
+    """The members that `classify` reads, from the decoded body."""
     extra = result.extra
     document: dict[str, Any] = {name: extra[name] for name in _MARKS_OF_ERRORS if name in extra}
     if result.object is not UNSET:
         document["object"] = result.object
-    if result.choices is not UNSET:
-        document["choices"] = (
-            [_outline_of_choice(choice) for choice in result.choices[:1]]
-            if is_array(result.choices)
-            else result.choices
-        )
+    choices = result.choices
+    if is_array(choices):
+        document["choices"] = [_outline_of_choice(choice) for choice in choices[:1]]
+    elif choices is not UNSET:
+        document["choices"] = choices
     return document
 
 

@@ -123,7 +123,7 @@ def spell_params(obj: Any, encode: Callable[[Any], bytes]) -> Any:
         if params is None or params is UNSET or isinstance(params, Raw):
             continue
         encoded = encode(params)
-        if b"null" in encoded and (where := _nonfinite(params)) is not None:
+        if encoded.rfind(b"null") >= 0 and (where := _nonfinite(params)) is not None:
             raise NonFiniteError(f"NaN and Infinity are not JSON (at $.{name}{where})")
         obj = msgspec.structs.replace(obj, **{name: Raw(encoded)})
     return obj
