@@ -7,6 +7,7 @@ import math
 import types
 import typing
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -47,9 +48,15 @@ def _inside(annotation: Any, container: type, name: str = "") -> Any:
         if typing.get_origin(part) is container:
             return typing.get_args(part)[-1]
         if container is dict and isinstance(part, type) and issubclass(part, msgspec.Struct):
-            attributes = {field.encode_name: field.name for field in msgspec.structs.fields(part)}
-            return typing.get_type_hints(part)[attributes[name]] if name in attributes else Any
+            return _annotations(part).get(name, Any)
     return Any
+
+
+@cache
+def _annotations(struct: type[msgspec.Struct]) -> dict[str, Any]:
+    """Of the members of an object, by name."""
+    hints = typing.get_type_hints(struct)
+    return {field.encode_name: hints[field.name] for field in msgspec.structs.fields(struct)}
 
 
 def _tagged(value: Any, annotation: Any) -> Any:

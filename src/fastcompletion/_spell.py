@@ -218,8 +218,9 @@ def _member(value: Any) -> bytes:
         return encode_added(value)
 
 
-def _name(name: str) -> bytes:
-    return _ENCODE(name) if _is_utf8(name) else json.dumps(name).encode()
+def _name(name: Any) -> bytes:
+    """The name of a member as JSON: a str, or as in `prompt_logprobs` what msgspec makes a name of."""
+    return _ENCODE({name: 0})[1:-3] if _is_utf8(name) else json.dumps(name).encode()
 
 
 # -- strings and floats without a usual spelling ------------------------------------------------------------
