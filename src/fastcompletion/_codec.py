@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from fastcompletion._build import build
-from fastcompletion._compile import compile_decoder, settle_with
+from fastcompletion._compile import Compiled, compile_decoder
 from fastcompletion._dialect import Deviation, Dialect, Finding, find, members, object_literal
 from fastcompletion._errors import DecodeError, LimitError, MalformedError, SchemaError, TruncatedError, UpstreamError
 from fastcompletion._extra import Extensible, exact_float, exact_int, is_array, is_object
@@ -62,16 +62,14 @@ class _Plan:
 
     __slots__ = ("confirm", "decode", "root", "settle", "unchecked")
 
-    def __init__(
-        self, root: type[Any], decoder: msgspec.json.Decoder[Any], *, confirm: bool, skips: bool, large: bool
-    ) -> None:
+    def __init__(self, root: type[Any], compiled: Compiled, *, confirm: bool, skips: bool, large: bool) -> None:
         self.root = root
         self.confirm = confirm  # the compiled types alone do not prove which root the body is
-        self.settle, settles_all = settle_with(decoder.type) if _is_ours(root) else (None, True)
+        self.settle = compiled.settle
         # What is skipped, or kept as a view into the body, msgspec does not check for UTF-8. `settle` does, in
         # large bodies, for the views that it comes to.
-        checked = skips or not settles_all or (self.settle is not None and not large)
-        self.decode = _checked(decoder.decode) if checked else decoder.decode
+        checked = skips or not compiled.settles_all or (compiled.settle is not None and not large)
+        self.decode = _checked(compiled.decode) if checked else compiled.decode
 
 
 def _checked(decode: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -315,7 +313,7 @@ class Codec:
     def _plan_for(self, root: builtins.type[Extensible], open_object: bool, large: bool) -> _Plan:
         key = (root, open_object, large)
         if key not in self._compiled:
-            decoder = compile_decoder(
+            compiled = compile_decoder(
                 root,
                 self._dialect,
                 open_object=open_object,
@@ -324,8 +322,8 @@ class Codec:
             )
             self._compiled[key] = _Plan(
                 root,
-                decoder,
-                confirm=open_object or issubclass(root, ErrorResponse) or needs_confirming(root, self._dialect),
+                compiled,
+                confirm=_is_root(root) and (open_object or needs_confirming(root, self._dialect)),
                 skips=not self._keep_unknown,
                 large=large,
             )
@@ -333,7 +331,8 @@ class Codec:
 
     def _decode_view(self, body: bytes, type: builtins.type[Any]) -> Any:
         """Decode into a type that is not ours, as it says."""
-        plan = _Plan(type, msgspec.json.Decoder(type), confirm=False, skips=True, large=False)
+        compiled = Compiled(msgspec.json.Decoder(type).decode, None, settles_all=True)
+        plan = _Plan(type, compiled, confirm=False, skips=True, large=False)
         try:
             result = plan.decode(body)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
@@ -470,6 +469,11 @@ def _is_ours(type: Any) -> TypeGuard[type[Extensible]]:
     return isinstance(type, builtins.type) and issubclass(type, Extensible)
 
 
+def _is_root(type: type[Extensible]) -> bool:
+    """Is it the class of a body, not of a part of one?"""
+    return object_literal(type) is not None or issubclass(type, ErrorResponse)
+
+
 def _is_error_in_array(document: Any) -> bool:  # Gemini
     return is_array(document) and len(document) == 1 and is_error(document[0])
 
@@ -489,7 +493,7 @@ def _root_of(document: Any, type: type[Any] | None, body: bytes) -> type[Extensi
     if not is_object(document):
         kinds = {list: "array", str: "string", bool: "boolean", builtins.type(None): "null"}
         raise SchemaError(f"Expected a JSON object, got {kinds.get(document.__class__, 'number')}", offset=0, data=body)
-    if type is not None and object_literal(type) is None and not issubclass(type, ErrorResponse):
+    if type is not None and not _is_root(type):
         return type  # a part of a body
     root = classify(document)
     if type is None:

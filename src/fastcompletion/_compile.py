@@ -10,16 +10,16 @@ from __future__ import annotations
 import typing
 from collections.abc import Callable
 from types import GenericAlias
-from typing import Any, Literal, Union
+from typing import Any, Literal, NamedTuple, Union
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, defstruct, field
 
-from fastcompletion._dialect import Dialect, arguments, hints, object_literal
+from fastcompletion._dialect import Dialect, arguments, members, object_literal, once
 from fastcompletion._extra import Extensible, exact_float, is_array, read_raw
 from fastcompletion._schema import TokenLogprob, TopLogprob
 
-__all__ = ["compile_decoder", "settle_with"]
+__all__ = ["Compiled", "compile_decoder"]
 
 _WIDER: dict[str, Any] = {
     "null": None,
@@ -33,9 +33,29 @@ _WIDER: dict[str, Any] = {
 }
 
 
+Settle = Callable[[Any, int], None]
+
+
+class Compiled(NamedTuple):
+    """A decoder for one class as one upstream sends it.
+
+    Args:
+        decode: Bytes -> an object of the class.
+        settle: A function ``(object, largest)`` for extras that are views into a body; None if there are none.
+            It raises UnicodeDecodeError where an extra is not UTF-8, and copies extras of up to ``largest``
+            bytes, since msgspec's `Raw` keeps the whole body alive.
+        settles_all: Whether `settle` comes to every extra. Objects of the token level are left out: there are
+            thousands, and who keeps them keeps a body's worth of data anyway.
+    """
+
+    decode: Callable[[Any], Any]
+    settle: Settle | None
+    settles_all: bool
+
+
 def compile_decoder(
     struct: type[Extensible], dialect: Dialect, *, open_object: bool, lazy_bytes: bool, drop_unknown: bool
-) -> msgspec.json.Decoder[Any]:
+) -> Compiled:
     """A decoder for ``struct`` as this upstream sends it.
 
     Args:
@@ -47,8 +67,9 @@ def compile_decoder(
             of logprobs and hardly ever read.
         drop_unknown: Skip members that are not in the schema instead of failing at them.
     """
-    compiled = _Compiler(dialect, open_object, lazy_bytes, drop_unknown).derive(struct)
-    return msgspec.json.Decoder(compiled, float_hook=exact_float)
+    compiler = _Compiler(dialect, open_object, lazy_bytes, drop_unknown)
+    decoder = msgspec.json.Decoder(compiler.derive(struct), float_hook=exact_float)
+    return Compiled(decoder.decode, *_settle_with(struct, compiler.made))
 
 
 class _Compiler:
@@ -66,29 +87,23 @@ class _Compiler:
         return self.made[struct]
 
     def _derive(self, struct: type[Any]) -> type[Any]:
-        annotations = hints(struct)
         changed: list[tuple[str, Any, Any]] = []
-        lazy: list[str] = []
-        for info in msgspec.structs.fields(struct):
-            if info.name == "added_":
-                continue
-            annotation = annotations[info.name]
-            wider = self._widen(struct, info.encode_name, 0, annotation)
-            required = info.required and not self.dialect.has(struct, info.encode_name, "absent")
-            if info.name == "object" and object_literal(struct):
+        lazy: dict[str, Any] = {}
+        for name, (attribute, annotation, was_required) in members(struct).items():
+            wider = self._widen(struct, name, 0, annotation)
+            required = was_required and not self.dialect.has(struct, name, "absent")
+            if name == "object" and object_literal(struct):
                 # Built by a caller, a completion has its `object` without saying so. From the wire it is
                 # what was sent: the literal, or with `open_object` anything, absent included.
                 wider = Any if self.open_object else annotation
                 required = not self.open_object
-            elif info.name == "bytes" and self.lazy_bytes and struct in (TokenLogprob, TopLogprob):
+            elif name == "bytes" and self.lazy_bytes and struct in _TOKEN_LEVEL:
                 wider = Raw | UnsetType
-                lazy.append(info.name)
-            elif wider is annotation and required == info.required:
+                lazy[attribute] = annotation
+            elif wider is annotation and required == was_required:
                 continue
-            if required:
-                changed.append((info.name, wider, field(name=info.encode_name)))
-            else:
-                changed.append((info.name, wider, field(default=UNSET, name=info.encode_name)))
+            default = {} if required else {"default": UNSET}
+            changed.append((attribute, wider, field(name=name, **default)))
         learnt = {name: f"x{number}_" for number, name in enumerate(self.dialect.extras.get(struct, ()))}
         changed += [(slot, Raw | UnsetType, field(default=UNSET, name=name)) for name, slot in learnt.items()]
         if not changed and not self.drop_unknown:
@@ -103,8 +118,8 @@ class _Compiler:
             forbid_unknown_fields=not self.drop_unknown,
             gc=False,
         )
-        for name in lazy:
-            setattr(compiled, name, _lazy_property(struct, name, annotations[name]))
+        for attribute, annotation in lazy.items():
+            setattr(compiled, attribute, _lazy_property(struct, attribute, annotation))
         return compiled
 
     def _widen(self, owner: type[Struct], member: str, depth: int, annotation: Any) -> Any:
@@ -155,17 +170,8 @@ def _lazy_property(struct: type[Struct], name: str, annotation: Any) -> property
 # -- after decoding: extras that are views into a body -----------------------------------------------------
 
 
-Settle = Callable[[Any, int], None]
-
-
-def settle_with(compiled: Any) -> tuple[Settle | None, bool]:
-    """A function ``(object, largest)`` for extras that are views into a body, and whether it comes to all of them.
-
-    It raises UnicodeDecodeError where an extra is not UTF-8, and copies extras of up to ``largest`` bytes,
-    since msgspec's `Raw` keeps the whole body alive. None if the class and those below it have no extras.
-    Objects of the token level are left out: there are thousands, and who keeps them keeps a body's worth of
-    data anyway.
-    """
+def _settle_with(struct: type[Any], compiled: dict[type[Any], type[Any]]) -> tuple[Settle | None, bool]:
+    """`Compiled.settle` and `Compiled.settles_all`, from the classes that schema classes are decoded into."""
     plans: dict[type[Any], Settle | None] = {}
 
     def plan(struct: type[Any]) -> Settle | None:
@@ -175,15 +181,8 @@ def settle_with(compiled: Any) -> tuple[Settle | None, bool]:
         return plans[struct]
 
     def make(struct: type[Any]) -> Settle | None:
-        slots = list(struct.__learnt__.values())
-        below: list[tuple[str, Settle]] = []
-        for info in msgspec.structs.fields(struct):
-            for part in arguments(info.type):
-                inner = typing.get_args(part)[0] if typing.get_origin(part) is list else part
-                if not isinstance(inner, type) or not issubclass(inner, Extensible):
-                    continue
-                if inner.__schema__ not in _TOKEN_LEVEL and (settle_below := plan(inner)) is not None:
-                    below.append((info.name, settle_below))
+        slots = [*compiled[struct].__learnt__.values()]
+        below = [(attribute, inside) for attribute, inner in _below(struct) if (inside := plan(inner))]
         if not slots and not below:
             return None
 
@@ -202,20 +201,19 @@ def settle_with(compiled: Any) -> tuple[Settle | None, bool]:
 
         return settle
 
-    settle = plan(compiled)
-    return settle, not any(struct.__learnt__ for struct in _structs_in(compiled, set()) - plans.keys())
+    settle = plan(struct)
+    return settle, not any(made.__learnt__ for schema, made in compiled.items() if schema not in plans)
 
 
-def _structs_in(annotation: Any, found: set[type[Any]]) -> set[type[Any]]:
-    """Every class of the schema, or compiled from it, that a value of this annotation may hold."""
-    for part in (annotation, *typing.get_args(annotation)):
-        if isinstance(part, type) and issubclass(part, Extensible):
-            if part not in found:
-                found.add(part)
-                for info in msgspec.structs.fields(part):
-                    _structs_in(info.type, found)
-        elif part is not annotation:
-            _structs_in(part, found)
+@once
+def _below(struct: type[Any]) -> list[tuple[str, type[Any]]]:
+    """The (attribute, class) of the objects, and lists of objects, directly inside one of a schema class."""
+    found: list[tuple[str, type[Any]]] = []
+    for attribute, annotation, _ in members(struct).values():
+        for part in arguments(annotation):
+            inner = typing.get_args(part)[0] if typing.get_origin(part) is list else part
+            if isinstance(inner, type) and issubclass(inner, Extensible) and inner not in _TOKEN_LEVEL:
+                found.append((attribute, inner))
     return found
 
 

@@ -21,7 +21,7 @@ from msgspec import Raw, Struct, UnsetType
 
 from fastcompletion._extra import ADDED_NAME, Extensible, is_array, is_object
 
-__all__ = ["Deviation", "Dialect", "Finding", "arguments", "find", "hints", "is_integer", "members", "object_literal"]
+__all__ = ["Deviation", "Dialect", "Finding", "arguments", "find", "is_integer", "members", "object_literal", "once"]
 
 R = TypeVar("R")
 
@@ -116,21 +116,21 @@ def _outline(value: Any, depth: int = 3) -> Any:
 # -- the schema's annotations, read once ------------------------------------------------------------------
 
 
-def _once(function: Callable[[type[Any]], R]) -> Callable[[type[Any]], R]:
+def once(function: Callable[[type[Any]], R]) -> Callable[[type[Any]], R]:
     """`functools.cache` for questions about a class, typed so that ``type[Any]`` may be asked."""
     return cast("Callable[[type[Any]], R]", cache(function))
 
 
-@_once
-def hints(struct: type[Struct]) -> dict[str, Any]:
+@once
+def _hints(struct: type[Struct]) -> dict[str, Any]:
     """Attribute -> annotation of a schema Struct, without the slot that `Extensible` adds."""
     return {name: hint for name, hint in typing.get_type_hints(struct).items() if name in struct.__struct_fields__}
 
 
-@_once
+@once
 def members(struct: type[Struct]) -> dict[str, tuple[str, Any, bool]]:
     """Name on the wire -> (attribute, annotation, required) of a schema Struct."""
-    annotations = hints(struct)
+    annotations = _hints(struct)
     return {
         field.encode_name: (
             field.name,
@@ -143,12 +143,12 @@ def members(struct: type[Struct]) -> dict[str, tuple[str, Any, bool]]:
     }
 
 
-@_once
+@once
 def object_literal(struct: type[Struct]) -> str | None:
     """What `object` must say for a body of this class of our schema; None for a part of a body."""
     if not issubclass(struct, Extensible):
         return None
-    annotation = hints(struct).get("object")
+    annotation = _hints(struct).get("object")
     return typing.get_args(annotation)[0] if typing.get_origin(annotation) is Literal else None
 
 

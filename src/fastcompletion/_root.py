@@ -77,7 +77,7 @@ def _tagged(document: dict[str, Any]) -> type[Extensible] | None:
 
 def needs_confirming(root: type[Extensible], dialect: Dialect) -> bool:
     """Has anything been learnt that lets a compiled ``root`` take a body that `classify` calls another?"""
-    if any(name in _MARKS_OF_ERRORS for name in dialect.extras.get(root, ())):
+    if issubclass(root, ErrorResponse) or any(name in _MARKS_OF_ERRORS for name in dialect.extras.get(root, ())):
         return True
     return any(
         dialect.has(choice, member, kind)
