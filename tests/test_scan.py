@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastcompletion._scan import Fault, find_fault, has_lone_surrogate, max_depth, offset_of, path_at
+from fastcompletion._scan import Fault, deeper_than, find_fault, offset_of, path_at
 
 BOM = b"\xef\xbb\xbf"
 CUT = "Unexpected end of the body"
@@ -362,43 +362,25 @@ def test_scalars_can_be_truncated(body: bytes) -> None:
     assert find_fault(body) == Fault("truncated", CUT, len(body), "$")
 
 
-@given(bodies())
-def test_has_lone_surrogate(body: bytes) -> None:
-    try:
-        json.dumps(json.loads(body), ensure_ascii=False).encode()
-        lone = False
-    except UnicodeEncodeError:
-        lone = True
-    assert has_lone_surrogate(body) == lone
-
-
-@pytest.mark.parametrize(
-    ("string", "lone"),
-    [
-        (rb"\ud83d\ude00", False),
-        (rb"\uD83D\uDE00", False),
-        (rb"\ud83d", True),
-        (rb"\ude00\ud83d", True),
-        (rb"\ud83d\ud83d\ude00", True),
-        (rb"\ud83dx\ude00", True),
-        (rb"\ud83d\\ude00", True),
-        (rb"\\ud83d", False),
-        (rb"\\\ud83d", True),
-        (rb"\\ud83d\ude00", True),
-        (rb"\ud7ff\ue000", False),
-    ],
-)
-def test_halves_of_surrogate_pairs(string: bytes, lone: bool) -> None:
-    assert has_lone_surrogate(b'{"' + string + b'": 1}') is lone
+def depth_before(body: bytes, offset: int) -> int:
+    """How many containers are open at a place in a valid body."""
+    outside = re.sub(rb'"(?:[^"\\]|\\.)*"', b"", body[:offset])
+    return sum(outside.count(char) for char in (b"[", b"{")) - sum(outside.count(char) for char in (b"]", b"}"))
 
 
 @given(bodies())
-def test_max_depth(body: bytes) -> None:
+def test_deeper_than(body: bytes) -> None:
     def depth(value: object) -> int:
         inner = value.values() if isinstance(value, dict) else value
         return 1 + max(map(depth, inner), default=0) if isinstance(inner, list | type({}.values())) else 0
 
-    assert max_depth(body) == depth(json.loads(body))
+    deepest = depth(json.loads(body))
+    assert deeper_than(body, deepest) is None
+    for less in range(deepest):
+        offset = deeper_than(body, less)
+        assert offset is not None
+        assert body[offset] in b"[{"
+        assert depth_before(body, offset) == less
 
 
 DEEP = 1_000_000
@@ -406,7 +388,7 @@ DEEP = 1_000_000
 
 def test_depth_does_not_matter() -> None:
     assert find_fault(b"[" * DEEP + b"]" * DEEP) is None
-    assert max_depth(b"[" * DEEP + b"]" * DEEP) == DEEP
+    assert deeper_than(b"[" * DEEP + b"]" * DEEP, DEEP - 1) == DEEP - 1
     fault = fault_of(b"[" * DEEP)
     assert fault == Fault("truncated", CUT, DEEP, "$" + "[0]" * DEEP)
     fault = fault_of(b'{"a":[1,' * 1000 + b"}")
@@ -454,7 +436,7 @@ def test_time_is_linear_in_a_string(text: bytes) -> None:
     assert grows(fault_of, b"[" + small + b'": 1, x', b"[" + large + b'": 1, x') < 10
 
 
-@pytest.mark.parametrize("call", [has_lone_surrogate, max_depth, lambda body: offset_of(body, "$[7][5].b")])
+@pytest.mark.parametrize("call", [lambda body: deeper_than(body, 9), lambda body: offset_of(body, "$[7][5].b")])
 def test_time_is_linear_in_valid_bodies(call: Callable[[bytes], object]) -> None:
     member = b'[{"a": "\\n\\u00e9", "b": {"c": [1.5, null]}}, 1],'
     small, large = (b"[" + member * (size // len(member)) + b"0]" for size in (2**18, 2**20))

@@ -23,7 +23,7 @@ from fastcompletion._dialect import Deviation, Dialect, Finding, find, members, 
 from fastcompletion._errors import DecodeError, LimitError, MalformedError, SchemaError, TruncatedError, UpstreamError
 from fastcompletion._extra import Extensible, exact_float, exact_int, is_array, is_object
 from fastcompletion._root import classify, confirm, is_error, needs_confirming
-from fastcompletion._scan import find_fault, offset_of
+from fastcompletion._scan import deeper_than, find_fault, offset_of, path_at
 from fastcompletion._schema import ROOTS, ChatCompletion, ChatCompletionChunk, Completion, ErrorResponse
 from fastcompletion._spell import (
     NeedsRespelling,
@@ -47,6 +47,7 @@ _LARGE = 4096  # bytes from which tokens' `bytes` stay undecoded, and extras are
 _KEPT_FRACTION = 8  # an extra larger than 1/8 of its body may keep the body alive instead of being copied
 _LONG = 4096  # bytes from which the last body encoded makes it likely that the next has long text
 _LONG_PAUSE = 16  # such bodies without a look, after one that had no text worth it
+_DEEP = 64  # deeper than any completion: where it begins is the place to name when a body nests too deeply
 _BOM = b"\xef\xbb\xbf"
 
 _ROOTS = frozenset({*ROOTS.values(), ErrorResponse})
@@ -359,7 +360,10 @@ class Codec:
         try:  # JSON, but not to msgspec: lone surrogate escapes, integers of over 4,300 digits, NaN by opt-in
             return json.loads(body, parse_float=exact_float, parse_int=exact_int), False
         except RecursionError as error:
-            raise LimitError("Nested too deeply", limit="nesting depth") from error
+            offset = deeper_than(body, _DEEP)
+            path = "$" if offset is None else path_at(body, offset)
+            data = _bytes_at(body, offset)
+            raise LimitError("Nested too deeply", limit="nesting depth", path=path, offset=offset, data=data) from error
 
     # -- encode -------------------------------------------------------------------------------------------
 

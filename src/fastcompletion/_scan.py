@@ -17,10 +17,10 @@ import json
 import re
 import sys
 from collections.abc import Callable
-from itertools import accumulate, repeat
+from itertools import repeat
 from typing import NamedTuple, cast
 
-__all__ = ["Fault", "find_fault", "has_lone_surrogate", "max_depth", "offset_of", "path_at"]
+__all__ = ["Fault", "deeper_than", "find_fault", "offset_of", "path_at"]
 
 
 class Fault(NamedTuple):
@@ -206,30 +206,25 @@ def _string(body: bytes, pos: int, end: int) -> tuple[int, str]:
 
 # From here on for bytes that are JSON, as far as they go: nothing is checked again.
 
-_SURROGATE = re.compile(rb"\\(?:u(?:[dD][89abAB]..\\u[dD][c-fC-F]..|([dD][89a-fA-F]..)|....)|[^u])")
 _BRACKETS = dict(zip(b"[{]}", (1, 1, -1, -1), strict=True))  # what each of them adds to the depth
-_NO_BRACKETS = bytes(set(range(256)) - set(_BRACKETS))
+_brackets = re.compile(rb"[][{}]").finditer
 _structure = re.compile(rb"[][{},]").finditer
 _before_value = _always(rb'%b(?:("+)%b:%b)?' % (_S, _S, _S))  # in plain bytes
 _steps = re.compile(r'\.[^.[]+|\["(?:[^"\\]|\\.)*"\]|\[(?:[0-9]+|\.\.\.)\]').findall
 
 
-def has_lone_surrogate(body: bytes) -> bool:
-    r"""Whether a string in ``body``, valid JSON, escapes half a surrogate pair without the other half.
+def deeper_than(body: bytes, depth: int) -> int | None:
+    """Where the first container of ``body``, valid JSON, starts that stands inside ``depth`` others; None without one.
 
-    >>> has_lone_surrogate(rb'["\ud83d\ude00"]'), has_lone_surrogate(rb'["\ud83d"]')
-    (False, True)
+    >>> deeper_than(b'{"choices": [{"index": 0}, {"index": 1}]}', 2)
+    13
     """
-    return any(match.lastindex for match in _SURROGATE.finditer(body))
-
-
-def max_depth(body: bytes) -> int:
-    """How many containers of ``body``, valid JSON, are open at once.
-
-    >>> max_depth(b'{"choices": [{"index": 0}, {"index": 1}]}')
-    3
-    """
-    return max(accumulate(map(_BRACKETS.__getitem__, _plain(body).translate(None, _NO_BRACKETS))), default=0)
+    opened = 0
+    for match in _brackets(_plain(body)):
+        opened += _BRACKETS[match.group()[0]]
+        if opened > depth:
+            return match.start()
+    return None
 
 
 def offset_of(body: bytes, path: str) -> int | None:
