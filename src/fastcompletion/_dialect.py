@@ -67,6 +67,7 @@ class Finding(NamedTuple):
     value: Any
 
     def describe(self, *, any_position: bool = False) -> Deviation:
+        """For people: with positions in arrays, or as a codec lists it, for any position."""
         return Deviation(
             path="$" + "".join(_spell_step(step, any_position) for step in self.steps),
             kind=self.kind,
@@ -296,4 +297,5 @@ class Dialect:
         )
 
     def has(self, owner: type[Struct], member: str, kind: str) -> bool:
+        """Whether a deviation of this kind was learnt of a member (not of what is inside it)."""
         return (owner, member, 0, kind) in self.deviations
