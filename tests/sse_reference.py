@@ -1,5 +1,7 @@
-"""Server-sent events as the WHATWG HTML standard words it (9.2.5 and 9.2.6), step by step: slow, and one whole stream
-at a time. What `fastcompletion._sse` is compared with; it shares nothing with it, and works on characters.
+"""Server-sent events as the WHATWG HTML standard words them (9.2.5 and 9.2.6), step by step.
+
+What `fastcompletion._sse` is compared with: it shares nothing with it, takes a whole stream, works on characters, and
+is slow.
 """
 
 from __future__ import annotations

@@ -212,8 +212,8 @@ class SSEDecoder:
         ['a\nb', 'c']
         """
         found = self._feed(piece)
-        if isinstance(found, tuple):
-            return list(found)
+        if not found or isinstance(found, tuple):
+            return list(found)  # type: ignore[arg-type]
         last_id = self._last_event_id
         if self._keep_raw:
             return [ServerSentEvent(data, "message", last_id, None, b"data: " + data + b"\n\n") for data in found]
@@ -242,7 +242,9 @@ class SSEDecoder:
         """
         found = self._feed(piece)
         if isinstance(found, tuple):
-            self.named = {at: event.event for at, event in enumerate(found) if event.event != "message"}
+            if named := {at: event.event for at, event in enumerate(found) if event.event != "message"}:
+                self.named = named
+                self._wary = True
             return [event.data for event in found]
         return found
 
@@ -277,10 +279,6 @@ class SSEDecoder:
 
     def _feed(self, piece: Piece) -> list[bytes] | tuple[ServerSentEvent, ...]:
         """The payloads, where all events are plain ones (that have nothing else); the events otherwise."""
-        if self.named:
-            self.named = {}
-        if self.comments:
-            self.comments = []
         if not isinstance(piece, bytes):
             piece = _to_bytes(piece)
         if self._wary:
@@ -290,7 +288,7 @@ class SSEDecoder:
         has_cr = b"\r" in piece
         if not has_cr and b"\n" not in piece:
             self._partial += piece
-            if len(self._partial) + len(self._kept) > self._limit:
+            if len(self._partial) + len(self._kept) > self._limit and piece:
                 self._fail(self._offset, self._partial)
                 self._raise_failure()
             return []
@@ -303,10 +301,9 @@ class SSEDecoder:
         # What `feed` writes as `raw` of plain events is "data: ", the payload, LF LF.
         if not self._kept and (not self._keep_raw or (text.startswith(b"data: ") and not has_cr)):
             end = b"\r\n\r\n" if has_cr else b"\n\n"
-            at = text.rfind(end)
-            payloads = _split(text, at, end) if at > 0 else None
+            cut = text.rfind(end) + len(end)
+            payloads = _split(text, cut, end) if cut >= len(end) else None
             if payloads is not None and (len(text) <= self._limit or self._within_limit(payloads)):
-                cut = at + len(end)
                 self._offset += cut
                 if cut != len(text):
                     self._partial += text[cut:]
@@ -320,6 +317,10 @@ class SSEDecoder:
 
     def _begin(self, piece: bytes) -> bytes:
         """What there is to decode of a piece before which something is to be looked at."""
+        if self.named:
+            self.named = {}
+        if self.comments:
+            self.comments = []
         if self._closed:
             raise ValueError("The decoder is closed")
         self._raise_failure()
@@ -335,8 +336,8 @@ class SSEDecoder:
             skipped = len(_BOM) if piece.startswith(_BOM) else 0
             keeps = self._keep_raw
         else:
+            skipped = 1 if self._after_cr and piece[0] == _LF else 0
             self._after_cr = False
-            skipped = 1 if piece[0] == _LF else 0
             keeps = self._keep_raw or bool(self._kept)  # else the CR has not been kept either
         if keeps:
             self._kept += piece[:skipped]
@@ -365,6 +366,7 @@ class SSEDecoder:
             else:
                 if self._keep_comments:
                     self.comments.append(content[1:].decode("utf-8", "replace"))
+                    self._wary = True
                 if kept or self._keep_raw:  # not before an event: servers send them for hours, without blank lines
                     kept += line
         if text.endswith(b"\r"):
@@ -439,21 +441,21 @@ class SSEDecoder:
             raise self._failure.with_traceback(None)
 
 
-def _split(text: bytes, at: int, end: bytes) -> list[bytes] | None:
+def _split(text: bytes, cut: int, end: bytes) -> list[bytes] | None:
     """The payloads of the events in ``text``, if each is one `data` line and nothing else is there.
 
-    ``end`` ends each of them, the last one at ``at``; what follows may be the start of one more line. Exact: the line
-    ends between the payloads are all that there are, so none is inside a payload or behind the last one.
+    ``end`` ends each of them, the last one just before ``cut``; what follows may be the start of one more line.
+    Exact: as many line ends as are between the payloads are all that there are, so none is inside a payload or
+    behind the last one.
     """
-    head = b"data: " if text.startswith(b"data: ") else b"data:"  # axum, and with it TGI, writes no space
-    if not text.startswith(head):
+    if text.startswith(b"data: "):
+        payloads = text[6 : cut - len(end)].split(b"\n\ndata: " if end == b"\n\n" else b"\r\n\r\ndata: ")
+    elif text.startswith(b"data:") and end + b"data: " not in text:  # axum, and with it TGI, writes no space
+        payloads = text[5 : cut - len(end)].split(end + b"data:")
+    else:
         return None
-    payloads = text[len(head) : at].split(end + head)
-    if text.count(b"\n") != 2 * len(payloads):
-        return None
-    if end == b"\r\n\r\n" and text.count(b"\r") != 2 * len(payloads):
-        return None
-    if head == b"data:" and end + b"data: " in text:
+    expected = 2 * len(payloads)
+    if text.count(b"\n") != expected or (end == b"\r\n\r\n" and text.count(b"\r") != expected):
         return None
     return payloads
 
