@@ -58,6 +58,15 @@ from fastcompletion._schema import (
     WebSearchResult,
     WeightVersion,
 )
+from fastcompletion._sse import DONE, ServerSentEvent, SSEDecoder, encode_comment, encode_event
+from fastcompletion._stream import (
+    ChunkTemplate,
+    StreamDecoder,
+    StreamEncoder,
+    StreamError,
+    StreamEvent,
+    StreamItem,
+)
 
 __all__ = [
     "Annotation",
@@ -71,6 +80,7 @@ __all__ = [
     "Choice",
     "ChoiceLogprobs",
     "ChunkChoice",
+    "ChunkTemplate",
     "Codec",
     "Completion",
     "CompletionChoice",
@@ -78,6 +88,7 @@ __all__ = [
     "CompletionTokensDetails",
     "CustomTool",
     "CustomToolDelta",
+    "DONE",
     "DecodeError",
     "Delta",
     "Deviation",
@@ -97,7 +108,14 @@ __all__ = [
     "ModerationSide",
     "PromptTokensDetails",
     "RequestMetrics",
+    "SSEDecoder",
     "SchemaError",
+    "ServerSentEvent",
+    "StreamDecoder",
+    "StreamEncoder",
+    "StreamError",
+    "StreamEvent",
+    "StreamItem",
     "TokenCounts",
     "TokenLogprob",
     "ToolCall",
@@ -113,6 +131,8 @@ __all__ = [
     "decode",
     "deviations",
     "encode",
+    "encode_comment",
+    "encode_event",
     "encode_into",
     "openai",
     "vllm",

@@ -122,7 +122,7 @@ class StreamDecoder:
     ignored: int
     """How many events were dropped on purpose: pings, empty events, JSON null, what follows ``[DONE]``."""
     left: bytes
-    """After `close`: the bytes of an event that was cut off; b"" if the stream ended after an event."""
+    """After `close`: the bytes behind the last event, such as one that was cut off; b"" if there are none."""
 
     @property
     def complete(self) -> bool:
@@ -300,8 +300,12 @@ class StreamDecoder:
         payloads = block.feed_data(self.left.removeprefix(_BOM) + b"\n\n")
         items: list[StreamItem] = []
         for position, data in enumerate(payloads):
-            found = self._decode_event(data, block.named.get(position, "message"))
-            items += (item for item in found if not (isinstance(item, StreamError) and item.kind == "invalid_json"))
+            failed = self._failed
+            for item in self._decode_event(data, block.named.get(position, "message")):
+                if isinstance(item, StreamError) and item.kind == "invalid_json":
+                    self._failed = failed  # cut off, not wrong
+                else:
+                    items.append(item)
         return items
 
     # -- one event -------------------------------------------------------------------------------------------
@@ -339,6 +343,7 @@ class StreamDecoder:
                 pass
         if name != "message":
             return [ServerSentEvent(data, name)]
+        self._failed = True
         return [StreamError("invalid_json", _told(data), data, cause=error)]
 
     def _accept(self, item: Any, data: bytes) -> list[StreamItem]:
@@ -476,7 +481,7 @@ class StreamEncoder:
         """
         comment = encode_comment(text)
         self._end_event()
-        self._buffer += comment
+        self._buffer += comment + b"\n"
 
     def add_done(self) -> None:
         """Add ``[DONE]``; nothing if it was added before.
@@ -565,7 +570,7 @@ class ChunkTemplate:
         >>> import fastcompletion as fc
         >>> choice = fc.ChunkChoice(index=0, delta=fc.Delta())
         >>> template = fc.ChunkTemplate(fc.ChatCompletionChunk(id="x", created=1, model="m", choices=[choice]))
-        >>> template.encode(fc.Delta(reasoning_content="Hm"))[-44:]
+        >>> template.encode(fc.Delta(reasoning_content="Hm"))[-39:]
         b'"delta":{"reasoning_content":"Hm"}}]}\\n\\n'
         """
         if delta.__class__ is str:
