@@ -162,6 +162,31 @@ def test_feed_and_feed_data_take_turns(pieces: list[bytes], chance: random.Rando
     assert drive_data(pieces, lambda: chance.random() < 0.5) == (pairs, state)
 
 
+@pytest.mark.parametrize(
+    "stream",
+    [
+        b"data:a\n\ndata: b\n\n",
+        b"data: a\n\ndata:b\n\ndata: c\n\n",
+        b"data:a\r\n\r\ndata: b\r\n\r\n",
+        b"data: a\n\n\ndata: b\n\n",
+        b"data: a\n\ndata: b\ndata: c\n\n",
+        b"data: a\ndata: b\n",
+        b"data: a\ndata: b\n\ndata: c\n",
+        b"data: a\n\n: b\n\ndata: c\n\n",
+        b"data: a\r\n\r\ndata: b\rc\r\n\r\n",
+        b"data: a\r\n\r\ndata: b\n\r\n\r\n",
+        b"data: a\r\n\r\ndata: b\r\n\r",
+        b"data: \n\ndata:\n\ndata: \n\n",
+        b"data\n\ndata: a\n\n",
+    ],
+)
+def test_what_is_nearly_plain_decodes_as_the_reference_parses_it(stream: bytes) -> None:
+    expected, state = drive([stream])
+    assert as_text(expected) == sse_reference.parse(stream).events
+    for pieces in splits(stream):
+        check(stream, pieces, expected, state)
+
+
 def test_an_event_comes_with_the_byte_that_completes_it() -> None:
     decoder = SSEDecoder()
     fed = [decoder.feed_data(bytes([byte])) for byte in b"data: a\r\n\r\ndata: b\r\rdata: c\n\n"]
@@ -385,9 +410,10 @@ def test_events_before_the_limit_are_returned_and_the_error_stays() -> None:
     assert decoder.close() == b""
 
 
-def test_close_raises_a_limit_that_no_feed_has_raised() -> None:
+@pytest.mark.parametrize("end", [b"", b"\n", b"\n\n"])
+def test_close_raises_a_limit_that_no_feed_has_raised(end: bytes) -> None:
     decoder = SSEDecoder(max_event_bytes=16)
-    assert decoder.feed_data(b"data: a\n\ndata: " + b"x" * 20 + b"\n") == [b"a"]
+    assert decoder.feed_data(b"data: a\n\ndata: " + b"x" * 20 + end) == [b"a"]
     with pytest.raises(LimitError):
         decoder.close()
     assert decoder.close() == b""

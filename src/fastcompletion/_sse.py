@@ -550,7 +550,5 @@ def _encode_text(name: str, text: str) -> bytes:
         raise ValueError(f"{name}: the character {text[error.start]!r} cannot be UTF-8") from error
 
 
-def _to_bytes(piece: object) -> bytes:
-    if isinstance(piece, (bytes, bytearray, memoryview)):
-        return bytes(piece)
-    raise TypeError(f"Expected bytes, bytearray or memoryview, not {type(piece).__name__}")
+def _to_bytes(piece: Piece) -> bytes:
+    return bytes(memoryview(piece))  # bytes() alone would take an int, for that many zeros
