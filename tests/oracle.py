@@ -6,7 +6,7 @@ import json
 import math
 import types
 import typing
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from functools import cache
 from typing import Any
 
@@ -31,10 +31,17 @@ def meaning(body: bytes, annotation: Any = Any) -> Any:
     true is not 1, 1 is not 1.0, -0.0 is not 0.0, and digits count, however many. Where `annotation` (a Struct of the
     schema, for a body) has a float, it is the same float that counts.
     """
-    document = json.loads(body, parse_float=Decimal)
+    document = json.loads(body, parse_float=_exact)
     if isinstance(document, list) and isinstance(annotation, type):  # Gemini's error bodies
         annotation = list[annotation]  # type: ignore[valid-type]
     return _tagged(document, annotation)
+
+
+def _exact(text: str) -> Decimal | tuple[str, str]:
+    try:
+        return Decimal(text)
+    except InvalidOperation:  # an exponent of over 18 digits
+        return ("digits", text)
 
 
 def _parts(annotation: Any) -> tuple[Any, ...]:
