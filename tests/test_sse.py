@@ -176,6 +176,8 @@ def test_feed_and_feed_data_take_turns(pieces: list[bytes], chance: random.Rando
         b"data: a\r\n\r\ndata: b\rc\r\n\r\n",
         b"data: a\r\n\r\ndata: b\n\r\n\r\n",
         b"data: a\r\n\r\ndata: b\r\n\r",
+        b"data: a\r\n\r\ndata: b\n\n",
+        b"data: a\r\n\r\ndata: b\n",
         b"data: \n\ndata:\n\ndata: \n\n",
         b"data\n\ndata: a\n\n",
     ],
