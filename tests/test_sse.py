@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -438,9 +439,23 @@ def test_what_is_not_kept_does_not_count() -> None:
         assert decoder.close() == b""
 
 
-def _feed_for_long(decoder: SSEDecoder, piece: bytes) -> None:
-    for _ in range(2000):
+def _feed_for_long(decoder: SSEDecoder, piece: bytes, times: int = 2000) -> None:
+    for _ in range(times):
         decoder.feed_data(piece)
+
+
+@pytest.mark.parametrize("piece", [b"xy", b"data\n", b"data: x\n", b"\r"])
+def test_memory_is_bounded_by_the_limit(piece: bytes) -> None:
+    limit = 1 << 17
+    decoder = SSEDecoder(max_event_bytes=limit, raw=True)
+    tracemalloc.start()
+    try:
+        with pytest.raises(LimitError):
+            _feed_for_long(decoder, piece, limit + 1)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert limit < peak < 2 * limit + 20_000  # what the error itself takes
 
 
 def test_no_limit() -> None:

@@ -79,9 +79,9 @@ class ServerSentEvent(Struct, frozen=True, gc=False):
 class SSEDecoder:
     r"""Turns the pieces of one stream, cut anywhere, into events; each with the piece that completes it.
 
-    Time is linear in the bytes fed, whatever the cuts, and memory is bounded by ``max_event_bytes`` (three
-    times that at the worst). `feed` and `feed_data` may take turns, also inside an event. One decoder is for
-    one stream and one thread.
+    Time is linear in the bytes fed, whatever the cuts. Memory is bounded by ``max_event_bytes`` (twice that at
+    the worst; twelve times for a block of nothing but bare ``extra_fields``). `feed` and `feed_data` may take
+    turns, also inside an event. One decoder is for one stream and one thread.
 
     Args:
         max_event_bytes: How much may be held of an event that is not complete: its lines from its first field
@@ -221,8 +221,10 @@ class SSEDecoder:
         ['a\nb', 'c']
         """
         found = self._feed(piece)
-        if not found or isinstance(found, tuple):
-            return list(found)  # type: ignore[arg-type]
+        if isinstance(found, tuple):
+            return list(found)
+        if not found:
+            return []
         last_id = self._last_event_id
         if self._keep_raw:
             return [ServerSentEvent(data, "message", last_id, None, b"data: " + data + b"\n\n") for data in found]
