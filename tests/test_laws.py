@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import fastcompletion as fc
 from tests import oracle, strategies, vectors
+from tests.budget import examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -124,7 +125,7 @@ class annotated:  # noqa: N801
             raise AssertionError(f"at {self.place!r}") from error
 
 
-@settings(max_examples=600)
+@examples(600)
 @given(strategies.bodies())
 def test_round_trip_of_generated_bodies(body: bytes) -> None:
     codec = fc.Codec()
@@ -137,7 +138,7 @@ def test_round_trip_of_generated_bodies(body: bytes) -> None:
     assert assert_round_trip(codec, bytearray(body).decode()) == value if b"\\ud8" not in body else True
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.lists(strategies.bodies(most_edits=3), min_size=1, max_size=4))
 def test_round_trip_through_the_shared_codec(bodies: list[bytes]) -> None:
     for body in bodies:
@@ -147,7 +148,7 @@ def test_round_trip_through_the_shared_codec(bodies: list[bytes]) -> None:
             assert error.path in ("$", "$.object")
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.sampled_from([fc.Usage, fc.Message, fc.Choice, fc.Delta, fc.ToolCall, fc.ChoiceLogprobs]), st.data())
 def test_round_trip_of_parts(part: Any, data: st.DataObject) -> None:
     body = data.draw(strategies.bodies(part))
@@ -161,7 +162,7 @@ def test_round_trip_of_parts(part: Any, data: st.DataObject) -> None:
     assert assert_round_trip(codec, body, part) == value
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(strategies.trees(), strategies.layouts, strategies.layouts)
 def test_spelling_does_not_matter(tree: strategies.Object, one: strategies.Layout, other: strategies.Layout) -> None:
     codec = fc.Codec()
@@ -199,7 +200,7 @@ def assert_closed(codec: fc.Codec, body: bytes, type: Any) -> None:
     codec.decode(codec.encode(value), type)
 
 
-@settings(max_examples=700)
+@examples(700)
 @given(strategies.any_bodies(KNOWN), st.sampled_from(TYPES), st.sampled_from(CODECS))
 def test_any_bytes_are_a_value_or_our_error(body: bytes, type: Any, codec: fc.Codec) -> None:
     assert_closed(codec, body, type)
@@ -236,7 +237,7 @@ def test_every_prefix_of_a_vector_is_truncated(body: bytes) -> None:
     assert_truncated(codec, body, sorted(lengths))
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(strategies.bodies(most_edits=3), st.data())
 def test_every_prefix_of_a_generated_body_is_truncated(body: bytes, data: st.DataObject) -> None:
     body = body.rstrip()
@@ -274,14 +275,14 @@ def test_the_order_of_vectors_does_not_matter() -> None:
         assert_order_does_not_matter(bodies, [fc.Codec()])
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.lists(strategies.bodies(most_edits=3) | st.sampled_from(KNOWN), min_size=2, max_size=6))
 def test_the_order_of_generated_bodies_does_not_matter(bodies: list[bytes]) -> None:
     assert_order_does_not_matter(bodies, [fc.Codec()])
     assert_order_does_not_matter(bodies[::-1], [fc.Codec()])
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(strategies.trees(most_edits=0), st.data())
 def test_variants_of_one_body_do_not_disturb_each_other(tree: strategies.Object, data: st.DataObject) -> None:
     """The same place, of many kinds, in one codec: what is learnt from one is what another is decoded with."""

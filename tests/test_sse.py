@@ -8,12 +8,13 @@ import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fastcompletion._errors import LimitError
 from fastcompletion._sse import DONE, ServerSentEvent, SSEDecoder, encode_comment, encode_event
 from tests import sse_reference, vectors
+from tests.budget import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -144,7 +145,7 @@ def cut_soup(draw: st.DrawFn) -> list[bytes]:
     return cut(stream, *sorted(draw(st.lists(st.integers(0, len(stream)), max_size=8))))
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(cut_soup())
 def test_any_bytes_decode_as_the_reference_parses_them(pieces: list[bytes]) -> None:
     stream = b"".join(pieces)
@@ -155,7 +156,7 @@ def test_any_bytes_decode_as_the_reference_parses_them(pieces: list[bytes]) -> N
     check(stream, pieces, expected, state)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(cut_soup(), st.randoms(use_true_random=False))
 def test_feed_and_feed_data_take_turns(pieces: list[bytes], chance: random.Random) -> None:
     expected, state = drive(pieces)
@@ -196,7 +197,7 @@ def test_an_event_comes_with_the_byte_that_completes_it() -> None:
     assert [at for at, payloads in enumerate(fed) if payloads] == [9, 19, 28]
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(cut_soup())
 def test_what_is_left_tells_what_the_unfinished_block_was(pieces: list[bytes]) -> None:
     stream = b"".join(pieces)
@@ -312,7 +313,7 @@ def test_raw_is_all_since_the_event_before() -> None:
         assert left == b": bye\n\n"
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(cut_soup())
 def test_raw_decodes_to_its_event(pieces: list[bytes]) -> None:
     last_id = ""
@@ -396,7 +397,7 @@ def test_the_limit_is_exact(end: bytes, head: bytes) -> None:
                 assert found == ([b"a", line[len(head) :], b"b"], offset)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(cut_soup(), st.integers(1, 40), st.booleans(), st.booleans())
 def test_the_limit_does_not_depend_on_the_cuts(pieces: list[bytes], limit: int, raw: bool, data_only: bool) -> None:
     options: dict[str, Any] = {"max_event_bytes": limit, "raw": raw, "extra_fields": ("error",)}
@@ -528,7 +529,7 @@ TEXT = st.text(st.one_of(st.sampled_from("\r\n :\0x\ufeff"), st.characters(exclu
 LINE = TEXT.map(lambda text: text.replace("\r", "").replace("\n", ""))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(
     TEXT,
     st.none() | LINE.filter(bool),

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import fastcompletion as fc
 from tests import oracle, vectors
+from tests.budget import examples
 from tests.test_vectors import ABSENT, is_same, look_up
 
 if TYPE_CHECKING:
@@ -412,7 +413,7 @@ FRAGMENTS = [
 ]  # fmt: skip
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=20), st.data())
 def test_any_bytes_are_items(fragments: list[bytes], data: st.DataObject) -> None:
     whole = b"".join(fragments)

@@ -226,6 +226,9 @@ class StreamDecoder:
             that is no event stream; a `StreamError` of kind ``incomplete`` if the server stopped before it
             was done. Called again, the same.
 
+        Raises:
+            LimitError: an event is over ``max_event_bytes``, and no `feed` had the occasion to say so.
+
         >>> import fastcompletion as fc
         >>> stream = fc.StreamDecoder()
         >>> _ = stream.feed(b'data: {"choices": [{"index": 0, "delta": {"content": "Hi"}}]}\n\n')
