@@ -120,7 +120,7 @@ class annotated:  # noqa: N801
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception):
             raise AssertionError(f"at {self.place!r}") from error
 
