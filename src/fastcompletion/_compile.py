@@ -195,6 +195,8 @@ def _settle_with(struct: type[Any], compiled: dict[type[Any], type[Any]]) -> tup
                         setattr(owner, slot, value.copy())
             for name, settle_one in below:
                 value = getattr(owner, name)
+                if not value:
+                    continue
                 for item in value if is_array(value) else (value,):
                     if isinstance(item, Extensible):
                         settle_one(item, largest)
