@@ -7,6 +7,7 @@ b'{"object":"chat.completion","choices":[],"provider":"P"}'
 """
 
 from fastcompletion import openai, vllm
+from fastcompletion._accumulator import Accumulator, Anomaly
 from fastcompletion._codec import AnyCompletion, Body, Codec, decode, deviations, encode, encode_into
 from fastcompletion._dialect import Deviation
 from fastcompletion._errors import (
@@ -69,7 +70,9 @@ from fastcompletion._stream import (
 )
 
 __all__ = [
+    "Accumulator",
     "Annotation",
+    "Anomaly",
     "AnyCompletion",
     "Audio",
     "AudioDelta",

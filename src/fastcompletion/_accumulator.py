@@ -1,0 +1,795 @@
+"""Chunks -> the completion that a call without streaming would have given.
+
+The rules (what is joined, what replaces, what is dropped) are those that hold over the streams of some thirty
+servers; each rule that is not obvious names who needs it.
+"""
+
+from __future__ import annotations
+
+import binascii
+import copy
+import json
+from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Raw, Struct
+
+from fastcompletion._codec import encode
+from fastcompletion._dialect import members
+from fastcompletion._errors import LimitError, TruncatedError, UpstreamError
+from fastcompletion._extra import Added, Extensible, is_array, is_object, read_raw
+from fastcompletion._schema import (
+    Audio,
+    ChatCompletion,
+    ChatCompletionChunk,
+    Choice,
+    ChoiceLogprobs,
+    Completion,
+    CompletionChoice,
+    CompletionLogprobs,
+    CustomTool,
+    FunctionCall,
+    Message,
+    ToolCall,
+    Usage,
+)
+from fastcompletion._sse import ServerSentEvent
+from fastcompletion._stream import StreamError, StreamItem
+
+__all__ = ["Accumulator", "Anomaly"]
+
+_MAX_ANOMALIES = 100
+_TEXTS = ("content", "refusal", "reasoning", "reasoning_content")
+_LISTS = frozenset({"annotations", "images", "executed_tools"})  # whose fragments follow one another
+Members: TypeAlias = dict[str, Any]
+
+
+class Anomaly(Struct, frozen=True):
+    """Something that a well-behaved server does not do, and what the accumulator made of it.
+
+    Args:
+        kind: ``id_changed``, ``role_changed``, ``finish_reason_changed``, ``content_after_finish``,
+            ``tool_index_reused`` (two calls under one index, told apart by id and name), ``tool_call_repeated``
+            (one id under several indexes, kept as several calls) or ``tool_name_after_arguments`` (ignored).
+        path: Where in the completion, as ``$.choices[0].message``.
+        detail: What came.
+
+    >>> import fastcompletion as fc
+    >>> fc.Anomaly("id_changed", "$.id", "b after a").kind
+    'id_changed'
+    """
+
+    kind: str
+    path: str
+    detail: str
+
+
+class Accumulator:
+    """Adds up the chunks of one streamed response.
+
+    What a stream does not say is not made up: a finish reason that did not come is None. As in any chat
+    completion, the message has role, content and refusal, a choice has finish_reason and logprobs, and there is a usage,
+    null where nothing came.
+
+    Args:
+        max_choices: How many choices a response may have. Default 128, as in the OpenAI reference.
+        max_tool_calls: How many tool calls a choice may have. Default 128.
+
+    >>> import fastcompletion as fc
+    >>> total = fc.Accumulator()
+    >>> for text in ("Hel", "lo"):
+    ...     delta = fc.Delta(content=text)
+    ...     choices = [fc.ChunkChoice(index=0, delta=delta)]
+    ...     total.add(fc.ChatCompletionChunk(id="x", created=1, model="m", choices=choices))
+    >>> total.completion().choices[0].message.content, total.complete
+    ('Hello', False)
+    """
+
+    def __init__(self, *, max_choices: int = 128, max_tool_calls: int = 128) -> None:
+        self._max_choices = max_choices
+        self._max_tool_calls = max_tool_calls
+        self._choices: dict[int, _ChoiceSoFar] = {}
+        self._members: Members = {}  # of the top level: what is not joined
+        self._usage: Any = None
+        self._is_text: bool | None = None
+        self._errors: list[StreamError] = []
+        self._anomalies: list[Anomaly] = []
+        # The hot path: members other than text are compared with those of the chunk before, as tuples; adding
+        # the same ones again would change nothing. 1.1 us a chunk instead of 6.
+        self._head_of: Callable[[Any], Any] = attrgetter("id")
+        self._head_class: type[Any] | None = None
+        self._head: Any = None
+
+    # -- what came -------------------------------------------------------------------------------------------
+
+    def add(self, item: StreamItem) -> None:
+        """Add an item of `StreamDecoder`: a chunk, a completion, or an error, which is remembered.
+
+        A chunk that is refused has changed nothing.
+
+        Raises:
+            LimitError: the chunk has more choices, or tool calls, than the limits allow.
+
+        >>> import fastcompletion as fc
+        >>> total = fc.Accumulator(max_choices=1)
+        >>> choices = [fc.ChunkChoice(index=index, delta=fc.Delta()) for index in (0, 1)]
+        >>> try:
+        ...     total.add(fc.ChatCompletionChunk(id="x", created=1, model="m", choices=choices))
+        ... except fc.LimitError as error:
+        ...     print(error.limit)
+        max_choices
+        """
+        if item.__class__ is self._head_class:
+            chunk: Any = item
+            choices = chunk.choices
+            if choices.__class__ is list and len(choices) == 1:
+                (choice,) = choices
+                index = getattr(choice, "index", None)
+                state = self._choices.get(index) if index.__class__ is int else None
+                if state is not None and self._head_of(chunk) == self._head and state.add_text(choice):
+                    return
+        if isinstance(item, StreamError):
+            self._errors.append(item)
+        elif not isinstance(item, ServerSentEvent):
+            self._add(item)
+
+    def _add(self, chunk: Any) -> None:
+        choices = [
+            (self._index_of(choice, position), choice)
+            for position, choice in enumerate(chunk.choices if is_array(chunk.choices) else ())
+            if isinstance(choice, Extensible)
+        ]
+        self._check(choices)
+        if self._is_text is None:
+            self._is_text = isinstance(chunk, Completion)
+        self._add_head(chunk)
+        for index, choice in choices:
+            if index not in self._choices:
+                self._choices[index] = _ChoiceSoFar(index, self._note)
+            self._choices[index].add(choice)
+
+    def _index_of(self, choice: Any, position: int) -> int:
+        index = getattr(choice, "index", None)
+        return index if isinstance(index, int) and index >= 0 else position
+
+    def _check(self, choices: list[tuple[int, Any]]) -> None:
+        """Refuse a chunk before anything of it is added."""
+        if len({*self._choices, *(index for index, _ in choices)}) > self._max_choices:
+            raise LimitError("Too many choices", limit="max_choices", path="$.choices")
+        for index, choice in choices:
+            known = self._choices.get(index)
+            calls = _fragments_of(_holder_of(choice))
+            number = len(known.calls.all) if known else 0
+            if number + len(calls) <= self._max_tool_calls:
+                continue
+            trial = copy.deepcopy(known.calls) if known else _ToolCalls()
+            for call in calls:
+                trial.add(call, lambda *_: None)
+            if len(trial.all) > self._max_tool_calls:
+                path = f"$.choices[{index}].message.tool_calls"
+                raise LimitError("Too many tool calls", limit="max_tool_calls", path=path)
+
+    def _add_head(self, chunk: Any) -> None:
+        for name, value in _members_of(chunk):
+            if name in ("choices", "object", "obfuscation", "error") or value is None:
+                continue
+            if name == "usage":
+                if not (self._usage and _is_zero(value)):  # Ollama repeats zeros on every chunk
+                    self._usage = value
+            elif name in ("id", "created"):
+                if not self._members.get(name):
+                    self._members[name] = value
+                elif name == "id" and value and value != self._members[name]:
+                    self._note("id_changed", "$.id", f"{value!r} after {self._members[name]!r}")
+            elif value or name not in ("model", "system_fingerprint", "service_tier"):  # "" means: not given
+                _merge(self._members, name, value)
+        cls = chunk.__class__
+        if cls is not self._head_class:
+            self._head_class = cls if issubclass(cls, ChatCompletionChunk) else None
+            names = [name for name in cls.__struct_fields__ if name not in ("choices", "object", "obfuscation")]
+            self._head_of = attrgetter(*names)
+        self._head = self._head_of(chunk)
+
+    def _note(self, kind: str, path: str, detail: str) -> None:
+        anomaly = Anomaly(kind, path, detail[:200])
+        if len(self._anomalies) < _MAX_ANOMALIES and anomaly not in self._anomalies:
+            self._anomalies.append(anomaly)
+
+    # -- what it comes to ------------------------------------------------------------------------------------
+
+    @property
+    def usage(self) -> Usage | None:
+        """The usage that came last, or None: `usage` of a chunk, else of a choice (Moonshot), else `x_groq.usage`.
+
+        It is never a sum: servers that send it on every chunk send totals.
+
+        >>> import fastcompletion as fc
+        >>> fc.Accumulator().usage
+        """
+        found = self._usage
+        if found is None:
+            found = next((choice.usage for choice in self._choices.values() if choice.usage is not None), None)
+        if found is None and is_object(groq := _plain(self._members.get("x_groq"))) and is_object(groq.get("usage")):
+            found = _fit(ChatCompletion, "usage", groq["usage"])
+        return copy.copy(found) if isinstance(found, Extensible) else found
+
+    @property
+    def complete(self) -> bool:
+        """Whether there is a choice, and every choice has its finish reason.
+
+        >>> import fastcompletion as fc
+        >>> fc.Accumulator().complete
+        False
+        """
+        return bool(self._choices) and all(choice.finish_reason for choice in self._choices.values())
+
+    @property
+    def errors(self) -> list[StreamError]:
+        """The errors among the items, in order.
+
+        >>> import fastcompletion as fc
+        >>> fc.Accumulator().errors
+        []
+        """
+        return [*self._errors]
+
+    @property
+    def anomalies(self) -> list[Anomaly]:
+        """What the server did that a well-behaved one does not, in order; each once, at most 100.
+
+        >>> import fastcompletion as fc
+        >>> fc.Accumulator().anomalies
+        []
+        """
+        return [*self._anomalies]
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the chunks are those of a legacy text completion: then `text_completion` has the result.
+
+        >>> import fastcompletion as fc
+        >>> fc.Accumulator().is_text
+        False
+        """
+        return self._is_text is True
+
+    def completion(self) -> ChatCompletion:
+        """The chat completion as far as it has come; may be called at any time, again and again.
+
+        Raises:
+            UpstreamError: nothing but an error of the server has come.
+            TruncatedError: nothing has come.
+            TypeError: the stream is that of a text completion (see `text_completion`).
+
+        >>> import fastcompletion as fc
+        >>> total = fc.Accumulator()
+        >>> total.add(fc.decode(b'{"choices": [{"index": 0, "delta": {"content": "Hi"}}]}'))
+        >>> fc.encode(total.completion().choices[0].message)
+        b'{"role":"assistant","content":"Hi","refusal":null}'
+        """
+        self._check_come()
+        if self._is_text:
+            raise TypeError("This is a stream of a text completion: text_completion() has the result")
+        choices = [choice.chat() for _, choice in sorted(self._choices.items())]
+        return self._built(ChatCompletion, choices)
+
+    def text_completion(self) -> Completion:
+        """The text completion as far as it has come, of a stream of the legacy endpoint.
+
+        Raises:
+            UpstreamError, TruncatedError: as `completion`.
+            TypeError: the stream is that of a chat completion.
+
+        >>> import fastcompletion as fc
+        >>> total = fc.Accumulator()
+        >>> total.add(fc.decode(b'{"object": "text_completion", "choices": [{"index": 0, "text": "Hi"}]}'))
+        >>> total.text_completion().choices[0].text
+        'Hi'
+        """
+        self._check_come()
+        if not self._is_text:
+            raise TypeError("This is a stream of a chat completion: completion() has the result")
+        return self._built(Completion, [choice.text() for _, choice in sorted(self._choices.items())])
+
+    def _check_come(self) -> None:
+        if self._is_text is None:
+            for error in self._errors:
+                if error.response is not None:
+                    raise UpstreamError(error.info.message, error.response, error.raw)
+            raise TruncatedError("No chunk has come")
+
+    def _built(self, struct: type[Any], choices: list[Any]) -> Any:
+        own = {"id": "", "created": 0, "model": ""} | self._members
+        return _build(struct, {**own, "choices": choices, "usage": self.usage})
+
+
+class _ChoiceSoFar:
+    """One choice: its texts as lists of fragments, its tool calls, and the members that replace one another."""
+
+    def __init__(self, index: int, note: Callable[[str, str, str], None]) -> None:
+        self.index = index
+        self.note = note
+        self.finish_reason: Any = None
+        self.usage: Any = None
+        self.role = ""
+        self.texts: dict[str, list[str]] = {name: [] for name in _TEXTS}
+        self.fragments: list[str] = []  # of a text completion
+        self.calls = _ToolCalls()
+        self.call = _Call(None)  # the legacy function_call
+        self.has_call = False
+        self.audio: Members = {}
+        self.audio_data: list[str] = []
+        self.audio_text: list[str] = []
+        self.details: list[Members] = []  # reasoning_details
+        self.token_ids: list[Any] | None = None
+        self.logprobs: Members | None = None
+        self.odd_logprobs: Any = None
+        self.members: Members = {}
+        self.message: Members = {}
+        # For the hot path: see `add_text`.
+        self.choice_class: type[Any] | None = None
+        self.delta_class: type[Any] | None = None
+        self.rest_of_choice: Callable[[Any], Any] = attrgetter("index")
+        self.rest_of_delta: Callable[[Any], Any] = attrgetter("role")
+        self.last_choice: Any = None
+        self.last_delta: Any = None
+        self.add_content = self.texts["content"].append
+        self.add_reasoning = self.texts["reasoning"].append
+        self.add_reasoning_content = self.texts["reasoning_content"].append
+
+    def add_text(self, choice: Any) -> bool:
+        """Add a choice that has nothing new beside text, log probabilities and token ids; False: it may have more."""
+        if choice.__class__ is not self.choice_class or self.rest_of_choice(choice) != self.last_choice:
+            return False
+        delta = choice.delta
+        if delta.__class__ is not self.delta_class or self.rest_of_delta(delta) != self.last_delta:
+            return False
+        content, reasoning, reasoning_content = _texts_of(delta)
+        for text in (content, reasoning, reasoning_content):
+            if text.__class__ is not str and text is not None and text is not UNSET:
+                return False  # a list of parts (Mistral)
+        if content:
+            self.add_content(content)
+        elif content == "" and not self.texts["content"]:
+            self.add_content(content)
+        if reasoning:
+            self.add_reasoning(reasoning)
+        if reasoning_content:
+            self.add_reasoning_content(reasoning_content)
+        if choice.logprobs:
+            self.add_logprobs(choice.logprobs)
+        if choice.token_ids:
+            self.add_token_ids(choice.token_ids)
+        return True
+
+    def add(self, choice: Any) -> None:
+        holder = _holder_of(choice)
+        if self.finish_reason and any(getattr(holder, name, None) for name in ("content", "tool_calls")):
+            self.note("content_after_finish", self.path, f"after {self.finish_reason!r}")
+        for name, value in _members_of(choice):
+            if value is None or name in ("index", "delta", "message"):
+                continue
+            if name == "finish_reason":
+                if value and self.finish_reason and value != self.finish_reason:
+                    self.note("finish_reason_changed", self.path, f"{value!r} after {self.finish_reason!r}")
+                self.finish_reason = value or self.finish_reason  # "": not yet (Ollama, SGLang 0.4, TGI)
+            elif name == "usage":
+                self.usage = value
+            elif name == "logprobs":
+                self.add_logprobs(value)
+            elif name == "token_ids":
+                self.add_token_ids(value)
+            elif name == "text":
+                if isinstance(value, str):  # and not an extra: Together repeats the delta's content there
+                    self.fragments.append(value)
+            else:
+                _merge(self.members, name, value)
+        if isinstance(holder, Extensible):
+            self.add_delta(holder)
+        self.prepare(choice)
+
+    @property
+    def path(self) -> str:
+        return f"$.choices[{self.index}]"
+
+    def prepare(self, choice: Any) -> None:
+        """Say which next choice `add_text` may take: one that differs from this one in its texts alone."""
+        delta = getattr(choice, "delta", None)
+        self.choice_class = None
+        if not isinstance(delta, Extensible) or delta.added_ or choice.added_:
+            return
+        rest = [name for name in delta.__struct_fields__ if name not in ("content", "reasoning", "reasoning_content")]
+        self.rest_of_delta = attrgetter(*rest)
+        self.last_delta = self.rest_of_delta(delta)
+        joined = (value for name, value in zip(rest, self.last_delta, strict=True) if name != "role")
+        if any(value is not None and value is not UNSET for value in joined):
+            return  # what is joined to what came before, such as tool calls
+        self.delta_class = delta.__class__
+        self.choice_class = choice.__class__
+        names = [name for name in choice.__struct_fields__ if name not in ("index", "delta", "logprobs", "token_ids")]
+        self.rest_of_choice = attrgetter(*names)
+        self.last_choice = self.rest_of_choice(choice)
+
+    def add_delta(self, delta: Any) -> None:
+        for name, value in _members_of(delta):
+            if value is None:
+                continue
+            if name == "role":
+                if value and self.role and value != self.role:
+                    self.note("role_changed", f"{self.path}.message.role", f"{value!r} after {self.role!r}")
+                self.role = self.role or value
+            elif name in self.texts and isinstance(value, str):
+                if value or not self.texts[name]:
+                    self.texts[name].append(value)
+            elif name == "content" and is_array(value):
+                for text_name, text in _texts_of_parts(value):
+                    self.texts[text_name].append(text)
+            elif name == "tool_calls" and is_array(value):
+                for call in _fragments_of(delta):
+                    self.calls.add(call, self.note_call)
+            elif name == "function_call" and isinstance(value, Extensible):
+                self.has_call = True
+                self.call.add_function(value, lambda *_: None)
+            elif name == "audio" and isinstance(value, Extensible):
+                self.add_audio(value)
+            elif name == "reasoning_details" and is_array(details := _plain(value)):
+                for detail in details:
+                    _add_detail(self.details, detail)
+            elif name in _LISTS and is_array(items := _plain(value)):
+                self.message[name] = [*self.message.get(name, ()), *items]
+            else:
+                _merge(self.message, name, value)
+
+    def note_call(self, kind: str, detail: str) -> None:
+        self.note(kind, f"{self.path}.message.tool_calls", detail)
+
+    def add_logprobs(self, logprobs: Any) -> None:
+        if not isinstance(logprobs, Extensible):
+            self.odd_logprobs = logprobs  # of a kind that cannot be joined: the last one
+            return
+        if self.logprobs is None:
+            self.logprobs = {}
+        for name, value in _members_of(logprobs):
+            if not is_array(value):
+                if value is not None or name not in self.logprobs:
+                    _merge(self.logprobs, name, value)
+            elif is_array(known := self.logprobs.get(name)):
+                known += value
+            else:
+                self.logprobs[name] = [*value]
+
+    def add_token_ids(self, ids: Any) -> None:
+        if is_array(ids):
+            if self.token_ids is None:
+                self.token_ids = []
+            self.token_ids += ids
+        else:
+            _merge(self.members, "token_ids", ids)
+
+    def add_audio(self, audio: Any) -> None:
+        for name, value in _members_of(audio):
+            if name == "data" and isinstance(value, str):
+                self.audio_data.append(value)
+            elif name == "transcript" and isinstance(value, str):
+                self.audio_text.append(value)
+            elif name == "id":
+                self.audio[name] = self.audio.get(name) or value
+            elif value is not None:
+                _merge(self.audio, name, value)
+        self.audio.setdefault("id", "")
+
+    # -- the result ------------------------------------------------------------------------------------------
+
+    def chat(self) -> Choice:
+        message = {"role": self.role or "assistant", "content": None, "refusal": None, **self.message}
+        for name, fragments in self.texts.items():
+            if fragments:
+                message[name] = _join(fragments)
+        if self.calls.all:
+            message["tool_calls"] = self.calls.built()
+        if self.has_call:
+            message["function_call"] = self.call.function(FunctionCall)
+        if self.audio:
+            audio = {"expires_at": 0} | self.audio
+            audio |= {"data": _join_base64(self.audio_data), "transcript": _join(self.audio_text)}
+            message["audio"] = _build(Audio, audio)
+        if self.details:
+            message["reasoning_details"] = copy.deepcopy(self.details)
+        if not message["content"] and (self.calls.all or self.has_call or message["refusal"]):
+            message["content"] = None  # "" beside a call or a refusal is the first chunk's, and says nothing
+        own = {"finish_reason": self.finish_reason, "logprobs": self.joined_logprobs(Choice)} | self.members
+        return self.built(Choice, own | {"message": _build(Message, message)})
+
+    def text(self) -> CompletionChoice:
+        own = {"finish_reason": self.finish_reason, "logprobs": self.joined_logprobs(CompletionChoice)} | self.members
+        return self.built(CompletionChoice, own | {"text": _join(self.fragments)})
+
+    def built(self, struct: type[Any], own: Members) -> Any:
+        if self.token_ids is not None:
+            own["token_ids"] = [*self.token_ids]
+        return _build(struct, {"index": self.index} | own)
+
+    def joined_logprobs(self, struct: type[Any]) -> Any:
+        if self.logprobs is None:
+            return self.odd_logprobs
+        own = {name: [*value] if is_array(value) else value for name, value in self.logprobs.items()}
+        return _build(ChoiceLogprobs if struct is Choice else CompletionLogprobs, own)
+
+
+class _ToolCalls:
+    """The calls of one choice, and which fragment belongs to which."""
+
+    def __init__(self) -> None:
+        self.all: list[_Call] = []
+        self.by_index: dict[int, _Call] = {}
+
+    def add(self, fragment: Any, note: Callable[[str, str], None]) -> None:
+        self.find(fragment, note).add(fragment, note)
+
+    def find(self, fragment: Any, note: Callable[[str, str], None]) -> _Call:
+        index = _tool_index(getattr(fragment, "index", None))
+        call_id, name = _str(getattr(fragment, "id", None)), _name_of(fragment)
+        if index is None:  # Gemini, old Ollama; -1 (Bedrock proxies)
+            known = next((call for call in self.all if call_id and call.id == call_id), None)
+            if known:
+                return known
+            return self.new(None) if name or not self.all else self.all[-1]
+        known = self.by_index.get(index)
+        if known is None:
+            if call_id and any(call.id == call_id for call in self.all):  # LocalAI
+                note("tool_call_repeated", f"{call_id!r} under index {index} too")
+            return self.new(index)
+        # vLLM and Ollama gave every call index 0. But LM Studio gives every fragment of one call a new id.
+        if call_id and call_id != known.id and name and (name != known.name or known.is_whole()):
+            note("tool_index_reused", f"{call_id!r} after {known.id!r} under index {index}")
+            return self.new(index)
+        return known
+
+    def new(self, index: int | None) -> _Call:
+        call = _Call(index)
+        self.all.append(call)
+        if index is not None:
+            self.by_index[index] = call
+        return call
+
+    def built(self) -> list[ToolCall]:
+        order = sorted(enumerate(self.all), key=lambda one: (one[1].index is None, one[1].index or 0, one[0]))
+        return [call.built() for _, call in order]
+
+
+class _Call:
+    """One tool call, in fragments."""
+
+    def __init__(self, index: int | None) -> None:
+        self.index = index
+        self.id = ""
+        self.type = ""
+        self.name = ""
+        self.arguments: list[str] = []
+        self.has_arguments = False
+        self.is_custom = False
+        self.members: Members = {}
+        self.inner: Members = {}
+
+    def add(self, fragment: Any, note: Callable[[str, str], None]) -> None:
+        for name, value in _members_of(fragment):
+            if value is None or name == "index":
+                continue
+            if name == "id":
+                self.id = self.id or _str(value)
+            elif name == "type":
+                self.type = self.type or _str(value)
+            elif name in ("function", "custom") and isinstance(value, Extensible):
+                self.is_custom = self.is_custom or name == "custom"
+                self.add_function(value, note)
+            else:
+                _merge(self.members, name, value)
+
+    def add_function(self, function: Any, note: Callable[[str, str], None]) -> None:
+        for name, value in _members_of(function):
+            if value is None:
+                continue
+            if name == "name":
+                self.add_name(_str(value), note)
+            elif name in ("arguments", "input"):
+                self.has_arguments = True
+                if isinstance(value, str):
+                    self.arguments.append(value)
+                else:  # MiniMax: an object
+                    self.arguments.append(encode(value).decode())
+            else:
+                _merge(self.inner, name, value)
+
+    def add_name(self, name: str, note: Callable[[str, str], None]) -> None:
+        if not name or name == self.name:
+            return
+        if name.startswith(self.name):
+            self.name = name
+        elif not any(self.arguments):
+            self.name += name
+        else:
+            note("tool_name_after_arguments", repr(name))
+
+    def is_whole(self) -> bool:
+        try:
+            return isinstance(json.loads("".join(self.arguments)), dict)
+        except (ValueError, RecursionError):
+            return False
+
+    def function(self, struct: type[Any]) -> Any:
+        text = "input" if struct is CustomTool else "arguments"
+        return _build(struct, {"name": self.name, **self.inner, text: _join(self.arguments)})
+
+    def built(self) -> ToolCall:
+        own: Members = {"id": self.id, "type": self.type or ("custom" if self.is_custom else "function")}
+        kind = ("custom", CustomTool) if self.is_custom else ("function", FunctionCall)
+        return _build(ToolCall, {**own, kind[0]: self.function(kind[1]), **self.members})
+
+
+# -- members ---------------------------------------------------------------------------------------------------
+
+
+_texts_of = attrgetter("content", "reasoning", "reasoning_content")
+
+
+def _members_of(obj: Any) -> Iterator[tuple[str, Any]]:
+    """The (name, value) pairs of an object, extras included, which are `Raw`; a null among them is None."""
+    for name, (attribute, _, _) in members(obj.__schema__).items():
+        value = getattr(obj, attribute)
+        if value is not UNSET:
+            yield name, value
+    for name in obj.extra:
+        raw = obj.extra.raw(name)
+        yield name, None if raw == b"null" else Raw(raw)
+
+
+def _holder_of(choice: Any) -> Any:
+    """What has the content: the delta, or the message of a choice that has no delta (a whole completion)."""
+    delta = getattr(choice, "delta", None)
+    if isinstance(delta, Extensible):
+        return delta
+    message = getattr(choice, "message", None)
+    if message is None and "message" in choice.extra:
+        message = _fit(Choice, "message", Raw(choice.extra.raw("message")))
+    return message
+
+
+def _fragments_of(holder: Any) -> list[Any]:
+    calls = getattr(holder, "tool_calls", None)
+    return [call for call in calls if isinstance(call, Extensible)] if is_array(calls) else []
+
+
+def _merge(own: Members, name: str, value: Any) -> None:
+    """The last one that is not null; objects member by member, since servers send one in parts (sglext, x_groq)."""
+    known = own.get(name)
+    if _is_map(known) and _is_map(value):
+        value = {**_map(known), **_map(value)}
+    own[name] = value
+
+
+def _is_map(value: Any) -> bool:
+    return is_object(value) or (isinstance(value, Raw) and bytes(value).startswith(b"{"))
+
+
+def _map(value: Any) -> Members:
+    return _RAW_MEMBERS.decode(value) if isinstance(value, Raw) else value
+
+
+_RAW_MEMBERS = msgspec.json.Decoder(dict[str, Raw])
+
+
+def _plain(value: Any) -> Any:
+    """An extra as a value."""
+    if is_object(value):
+        return {name: _plain(item) for name, item in value.items()}
+    return read_raw(value, exact=True)
+
+
+def _fit(struct: type[Any], name: str, value: Any) -> Any:
+    """A value as the schema has it, where it fits."""
+    annotation = members(struct)[name][1]
+    try:
+        if isinstance(value, Raw):
+            return msgspec.json.decode(value, type=annotation)
+        return msgspec.convert(value, annotation, str_keys=True)
+    except (msgspec.ValidationError, msgspec.DecodeError, RecursionError):
+        return _plain(value)
+
+
+def _build(struct: type[Any], own: Members) -> Any:
+    """An object of the schema; what it has no member for goes into `extra`."""
+    known = members(struct)
+    values: Members = dict.fromkeys(struct.__struct_fields__, UNSET)
+    extras: Members = {}
+    for name, value in own.items():
+        if name in known:
+            values[known[name][0]] = _fit(struct, name, value) if isinstance(value, Raw) else _copied(value)
+        else:
+            extras[name] = _copied(value)
+    if "object" in values and values["object"] is UNSET:
+        del values["object"]
+    if extras:
+        values["added_"] = Added(extras)
+    return struct(**values)
+
+
+def _copied(value: Any) -> Any:
+    """A value that later chunks, and callers, may change."""
+    return copy.deepcopy(value) if isinstance(value, dict | Usage) else value
+
+
+def _is_zero(usage: Any) -> bool:
+    counts = (getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens", "total_tokens"))
+    return not any(count for count in counts if count is not UNSET)
+
+
+def _str(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _name_of(fragment: Any) -> str:
+    for kind in ("function", "custom"):
+        if name := _str(getattr(getattr(fragment, kind, None), "name", None)):
+            return name
+    return ""
+
+
+def _tool_index(index: Any) -> int | None:
+    if isinstance(index, str) and index.isascii() and index.isdigit() and len(index) < 10:
+        return int(index)
+    return index if isinstance(index, int) and not isinstance(index, bool) and index >= 0 else None
+
+
+# -- joining ---------------------------------------------------------------------------------------------------
+
+
+def _join(fragments: Iterable[str]) -> str:
+    text = "".join(fragments)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # the halves of a surrogate pair, in two fragments
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return text
+
+
+def _join_base64(pieces: list[str]) -> str:
+    """One base64 text; pieces that were encoded one by one have padding, which may stand at the end only."""
+    if not any("=" in piece for piece in pieces[:-1]):
+        return "".join(pieces)
+    try:
+        data = b"".join(binascii.a2b_base64(piece) for piece in pieces)
+    except ValueError:
+        return "".join(pieces)
+    return binascii.b2a_base64(data, newline=False).decode()
+
+
+def _texts_of_parts(parts: list[Any]) -> Iterator[tuple[str, str]]:
+    """Mistral: content as a list of parts, of which those of thinking hold parts again."""
+    for part in parts:
+        if not is_object(part):
+            continue
+        if isinstance(text := part.get("text"), str):
+            yield "content", text
+        thinking = part.get("thinking")
+        for inner in thinking if is_array(thinking) else [{"text": thinking}]:
+            if is_object(inner) and isinstance(text := inner.get("text"), str):
+                yield "reasoning_content", text
+
+
+def _add_detail(details: list[Members], new: Any) -> None:
+    """OpenRouter: fragments of one detail share index and type; the signature comes late."""
+    if not is_object(new):
+        details.append(new)
+        return
+    key = (new.get("index"), new.get("type"))
+    known = next((one for one in details if is_object(one) and (one.get("index"), one.get("type")) == key), None)
+    if known is None or key[0] is None:
+        details.append({**new})
+        return
+    for name, value in new.items():
+        if name in ("text", "summary", "data") and isinstance(value, str) and isinstance(known.get(name), str):
+            known[name] += value
+        elif known.get(name) is None or (name == "signature" and value is not None):
+            known[name] = value
