@@ -44,9 +44,12 @@ ALLOWED: dict[str, set[str]] = {
     "openai": set(),
     "vllm": set(),
     "_stream": {"_codec", "_sse", "_schema", "_extra", "_errors"},
-    "_accumulator": {"_stream", "_codec", "_sse", "_schema", "_extra", "_errors"},
+    "_members": {"_dialect", "_extra"},
+    "_accumulator": {"_stream", "_codec", "_sse", "_members", "_schema", "_extra", "_errors"},
+    "_replay": {"_members", "_schema", "_extra"},
     "__init__": {
         "_accumulator",
+        "_replay",
         "_stream",
         "_sse",
         "_codec",

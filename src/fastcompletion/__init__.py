@@ -20,6 +20,7 @@ from fastcompletion._errors import (
     UpstreamError,
 )
 from fastcompletion._extra import Extra
+from fastcompletion._replay import chunks
 from fastcompletion._schema import (
     Annotation,
     Audio,
@@ -131,6 +132,7 @@ __all__ = [
     "WebSearchResult",
     "WeightVersion",
     "__version__",
+    "chunks",
     "decode",
     "deviations",
     "encode",

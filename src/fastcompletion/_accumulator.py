@@ -11,15 +11,14 @@ import copy
 import json
 from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
-from typing import Any, TypeAlias
+from typing import Any, TypeVar
 
-import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from fastcompletion._codec import encode
-from fastcompletion._dialect import members
 from fastcompletion._errors import LimitError, TruncatedError, UpstreamError
-from fastcompletion._extra import Added, Extensible, is_array, is_object, read_raw
+from fastcompletion._extra import Extensible, is_array, is_object
+from fastcompletion._members import Members, assemble, fit, members_of, merge, plain
 from fastcompletion._schema import (
     Audio,
     ChatCompletion,
@@ -40,10 +39,11 @@ from fastcompletion._stream import StreamError, StreamItem
 
 __all__ = ["Accumulator", "Anomaly"]
 
+S = TypeVar("S", bound=Struct)
+
 _MAX_ANOMALIES = 100
 _TEXTS = ("content", "refusal", "reasoning", "reasoning_content")
 _LISTS = frozenset({"annotations", "images", "executed_tools"})  # whose fragments follow one another
-Members: TypeAlias = dict[str, Any]
 
 
 class Anomaly(Struct, frozen=True):
@@ -69,9 +69,9 @@ class Anomaly(Struct, frozen=True):
 class Accumulator:
     """Adds up the chunks of one streamed response.
 
-    What a stream does not say is not made up: a finish reason that did not come is None. As in any chat
-    completion, the message has role, content and refusal, a choice has finish_reason and logprobs, and there is a usage,
-    null where nothing came.
+    What a stream does not say is not made up: a finish reason that did not come is None. As in any chat completion
+    there is a usage, a choice has finish_reason and logprobs, and a message role, content and refusal: null where
+    nothing came. All else is there if it came.
 
     Args:
         max_choices: How many choices a response may have. Default 128, as in the OpenAI reference.
@@ -126,7 +126,7 @@ class Accumulator:
             choices = chunk.choices
             if choices.__class__ is list and len(choices) == 1:
                 (choice,) = choices
-                index = getattr(choice, "index", None)
+                index: Any = getattr(choice, "index", None)
                 state = self._choices.get(index) if index.__class__ is int else None
                 if state is not None and self._head_of(chunk) == self._head and state.add_text(choice):
                     return
@@ -166,13 +166,13 @@ class Accumulator:
                 continue
             trial = copy.deepcopy(known.calls) if known else _ToolCalls()
             for call in calls:
-                trial.add(call, lambda *_: None)
+                trial.add(call, _ignore)
             if len(trial.all) > self._max_tool_calls:
                 path = f"$.choices[{index}].message.tool_calls"
                 raise LimitError("Too many tool calls", limit="max_tool_calls", path=path)
 
     def _add_head(self, chunk: Any) -> None:
-        for name, value in _members_of(chunk):
+        for name, value in members_of(chunk):
             if name in ("choices", "object", "obfuscation", "error") or value is None:
                 continue
             if name == "usage":
@@ -184,7 +184,7 @@ class Accumulator:
                 elif name == "id" and value and value != self._members[name]:
                     self._note("id_changed", "$.id", f"{value!r} after {self._members[name]!r}")
             elif value or name not in ("model", "system_fingerprint", "service_tier"):  # "" means: not given
-                _merge(self._members, name, value)
+                merge(self._members, name, value)
         cls = chunk.__class__
         if cls is not self._head_class:
             self._head_class = cls if issubclass(cls, ChatCompletionChunk) else None
@@ -211,9 +211,9 @@ class Accumulator:
         found = self._usage
         if found is None:
             found = next((choice.usage for choice in self._choices.values() if choice.usage is not None), None)
-        if found is None and is_object(groq := _plain(self._members.get("x_groq"))) and is_object(groq.get("usage")):
-            found = _fit(ChatCompletion, "usage", groq["usage"])
-        return copy.copy(found) if isinstance(found, Extensible) else found
+        if found is None and is_object(groq := plain(self._members.get("x_groq"))) and is_object(groq.get("usage")):
+            found = fit(ChatCompletion, "usage", groq["usage"])
+        return copy.copy(found)
 
     @property
     def complete(self) -> bool:
@@ -300,9 +300,9 @@ class Accumulator:
                     raise UpstreamError(error.info.message, error.response, error.raw)
             raise TruncatedError("No chunk has come")
 
-    def _built(self, struct: type[Any], choices: list[Any]) -> Any:
+    def _built(self, struct: type[S], choices: list[Any]) -> S:
         own = {"id": "", "created": 0, "model": ""} | self._members
-        return _build(struct, {**own, "choices": choices, "usage": self.usage})
+        return assemble(struct, {**own, "choices": choices, "usage": self.usage})
 
 
 class _ChoiceSoFar:
@@ -326,6 +326,7 @@ class _ChoiceSoFar:
         self.token_ids: list[Any] | None = None
         self.logprobs: Members | None = None
         self.odd_logprobs: Any = None
+        self.plain_logprobs: type[Any] | None = None  # whose content alone needs a look: half the cost of a chunk
         self.members: Members = {}
         self.message: Members = {}
         # For the hot path: see `add_text`.
@@ -350,9 +351,7 @@ class _ChoiceSoFar:
         for text in (content, reasoning, reasoning_content):
             if text.__class__ is not str and text is not None and text is not UNSET:
                 return False  # a list of parts (Mistral)
-        if content:
-            self.add_content(content)
-        elif content == "" and not self.texts["content"]:
+        if content or (content == "" and not self.texts["content"]):
             self.add_content(content)
         if reasoning:
             self.add_reasoning(reasoning)
@@ -368,7 +367,7 @@ class _ChoiceSoFar:
         holder = _holder_of(choice)
         if self.finish_reason and any(getattr(holder, name, None) for name in ("content", "tool_calls")):
             self.note("content_after_finish", self.path, f"after {self.finish_reason!r}")
-        for name, value in _members_of(choice):
+        for name, value in members_of(choice):
             if value is None or name in ("index", "delta", "message"):
                 continue
             if name == "finish_reason":
@@ -385,7 +384,7 @@ class _ChoiceSoFar:
                 if isinstance(value, str):  # and not an extra: Together repeats the delta's content there
                     self.fragments.append(value)
             else:
-                _merge(self.members, name, value)
+                merge(self.members, name, value)
         if isinstance(holder, Extensible):
             self.add_delta(holder)
         self.prepare(choice)
@@ -413,7 +412,7 @@ class _ChoiceSoFar:
         self.last_choice = self.rest_of_choice(choice)
 
     def add_delta(self, delta: Any) -> None:
-        for name, value in _members_of(delta):
+        for name, value in members_of(delta):
             if value is None:
                 continue
             if name == "role":
@@ -431,16 +430,16 @@ class _ChoiceSoFar:
                     self.calls.add(call, self.note_call)
             elif name == "function_call" and isinstance(value, Extensible):
                 self.has_call = True
-                self.call.add_function(value, lambda *_: None)
+                self.call.add_function(value, _ignore)
             elif name == "audio" and isinstance(value, Extensible):
                 self.add_audio(value)
-            elif name == "reasoning_details" and is_array(details := _plain(value)):
+            elif name == "reasoning_details" and is_array(details := plain(value)):
                 for detail in details:
                     _add_detail(self.details, detail)
-            elif name in _LISTS and is_array(items := _plain(value)):
+            elif name in _LISTS and is_array(items := plain(value)):
                 self.message[name] = [*self.message.get(name, ()), *items]
             else:
-                _merge(self.message, name, value)
+                merge(self.message, name, value)
 
     def note_call(self, kind: str, detail: str) -> None:
         self.note(kind, f"{self.path}.message.tool_calls", detail)
@@ -449,16 +448,24 @@ class _ChoiceSoFar:
         if not isinstance(logprobs, Extensible):
             self.odd_logprobs = logprobs  # of a kind that cannot be joined: the last one
             return
+        fragment: Any = logprobs
         if self.logprobs is None:
             self.logprobs = {}
-        for name, value in _members_of(logprobs):
+        content = fragment.content
+        is_plain = fragment.__class__ is self.plain_logprobs and not fragment.refusal and fragment.added_ is UNSET
+        if is_plain and content.__class__ is list:
+            self.logprobs["content"] += content
+            return
+        for name, value in members_of(fragment):
             if not is_array(value):
                 if value is not None or name not in self.logprobs:
-                    _merge(self.logprobs, name, value)
+                    merge(self.logprobs, name, value)
             elif is_array(known := self.logprobs.get(name)):
                 known += value
             else:
                 self.logprobs[name] = [*value]
+        compiled = not fragment.__learnt__ and fragment.added_ is UNSET and is_array(self.logprobs.get("content"))
+        self.plain_logprobs = fragment.__class__ if compiled else None
 
     def add_token_ids(self, ids: Any) -> None:
         if is_array(ids):
@@ -466,10 +473,10 @@ class _ChoiceSoFar:
                 self.token_ids = []
             self.token_ids += ids
         else:
-            _merge(self.members, "token_ids", ids)
+            merge(self.members, "token_ids", ids)
 
     def add_audio(self, audio: Any) -> None:
-        for name, value in _members_of(audio):
+        for name, value in members_of(audio):
             if name == "data" and isinstance(value, str):
                 self.audio_data.append(value)
             elif name == "transcript" and isinstance(value, str):
@@ -477,7 +484,7 @@ class _ChoiceSoFar:
             elif name == "id":
                 self.audio[name] = self.audio.get(name) or value
             elif value is not None:
-                _merge(self.audio, name, value)
+                merge(self.audio, name, value)
         self.audio.setdefault("id", "")
 
     # -- the result ------------------------------------------------------------------------------------------
@@ -492,30 +499,30 @@ class _ChoiceSoFar:
         if self.has_call:
             message["function_call"] = self.call.function(FunctionCall)
         if self.audio:
-            audio = {"expires_at": 0} | self.audio
+            audio: Members = {"expires_at": 0} | self.audio
             audio |= {"data": _join_base64(self.audio_data), "transcript": _join(self.audio_text)}
-            message["audio"] = _build(Audio, audio)
+            message["audio"] = assemble(Audio, audio)
         if self.details:
             message["reasoning_details"] = copy.deepcopy(self.details)
         if not message["content"] and (self.calls.all or self.has_call or message["refusal"]):
             message["content"] = None  # "" beside a call or a refusal is the first chunk's, and says nothing
         own = {"finish_reason": self.finish_reason, "logprobs": self.joined_logprobs(Choice)} | self.members
-        return self.built(Choice, own | {"message": _build(Message, message)})
+        return self.built(Choice, own | {"message": assemble(Message, message)})
 
     def text(self) -> CompletionChoice:
         own = {"finish_reason": self.finish_reason, "logprobs": self.joined_logprobs(CompletionChoice)} | self.members
         return self.built(CompletionChoice, own | {"text": _join(self.fragments)})
 
-    def built(self, struct: type[Any], own: Members) -> Any:
+    def built(self, struct: type[S], own: Members) -> S:
         if self.token_ids is not None:
             own["token_ids"] = [*self.token_ids]
-        return _build(struct, {"index": self.index} | own)
+        return assemble(struct, {"index": self.index} | own)
 
     def joined_logprobs(self, struct: type[Any]) -> Any:
         if self.logprobs is None:
             return self.odd_logprobs
         own = {name: [*value] if is_array(value) else value for name, value in self.logprobs.items()}
-        return _build(ChoiceLogprobs if struct is Choice else CompletionLogprobs, own)
+        return assemble(ChoiceLogprobs if struct is Choice else CompletionLogprobs, own)
 
 
 class _ToolCalls:
@@ -574,7 +581,7 @@ class _Call:
         self.inner: Members = {}
 
     def add(self, fragment: Any, note: Callable[[str, str], None]) -> None:
-        for name, value in _members_of(fragment):
+        for name, value in members_of(fragment):
             if value is None or name == "index":
                 continue
             if name == "id":
@@ -585,10 +592,10 @@ class _Call:
                 self.is_custom = self.is_custom or name == "custom"
                 self.add_function(value, note)
             else:
-                _merge(self.members, name, value)
+                merge(self.members, name, value)
 
     def add_function(self, function: Any, note: Callable[[str, str], None]) -> None:
-        for name, value in _members_of(function):
+        for name, value in members_of(function):
             if value is None:
                 continue
             if name == "name":
@@ -600,7 +607,7 @@ class _Call:
                 else:  # MiniMax: an object
                     self.arguments.append(encode(value).decode())
             else:
-                _merge(self.inner, name, value)
+                merge(self.inner, name, value)
 
     def add_name(self, name: str, note: Callable[[str, str], None]) -> None:
         if not name or name == self.name:
@@ -620,29 +627,18 @@ class _Call:
 
     def function(self, struct: type[Any]) -> Any:
         text = "input" if struct is CustomTool else "arguments"
-        return _build(struct, {"name": self.name, **self.inner, text: _join(self.arguments)})
+        return assemble(struct, {"name": self.name, **self.inner, text: _join(self.arguments)})
 
     def built(self) -> ToolCall:
         own: Members = {"id": self.id, "type": self.type or ("custom" if self.is_custom else "function")}
         kind = ("custom", CustomTool) if self.is_custom else ("function", FunctionCall)
-        return _build(ToolCall, {**own, kind[0]: self.function(kind[1]), **self.members})
+        return assemble(ToolCall, {**own, kind[0]: self.function(kind[1]), **self.members})
 
 
-# -- members ---------------------------------------------------------------------------------------------------
+# -- parts of chunks -----------------------------------------------------------------------------------------
 
 
 _texts_of = attrgetter("content", "reasoning", "reasoning_content")
-
-
-def _members_of(obj: Any) -> Iterator[tuple[str, Any]]:
-    """The (name, value) pairs of an object, extras included, which are `Raw`; a null among them is None."""
-    for name, (attribute, _, _) in members(obj.__schema__).items():
-        value = getattr(obj, attribute)
-        if value is not UNSET:
-            yield name, value
-    for name in obj.extra:
-        raw = obj.extra.raw(name)
-        yield name, None if raw == b"null" else Raw(raw)
 
 
 def _holder_of(choice: Any) -> Any:
@@ -652,7 +648,7 @@ def _holder_of(choice: Any) -> Any:
         return delta
     message = getattr(choice, "message", None)
     if message is None and "message" in choice.extra:
-        message = _fit(Choice, "message", Raw(choice.extra.raw("message")))
+        message = fit(Choice, "message", Raw(choice.extra.raw("message")))
     return message
 
 
@@ -661,63 +657,8 @@ def _fragments_of(holder: Any) -> list[Any]:
     return [call for call in calls if isinstance(call, Extensible)] if is_array(calls) else []
 
 
-def _merge(own: Members, name: str, value: Any) -> None:
-    """The last one that is not null; objects member by member, since servers send one in parts (sglext, x_groq)."""
-    known = own.get(name)
-    if _is_map(known) and _is_map(value):
-        value = {**_map(known), **_map(value)}
-    own[name] = value
-
-
-def _is_map(value: Any) -> bool:
-    return is_object(value) or (isinstance(value, Raw) and bytes(value).startswith(b"{"))
-
-
-def _map(value: Any) -> Members:
-    return _RAW_MEMBERS.decode(value) if isinstance(value, Raw) else value
-
-
-_RAW_MEMBERS = msgspec.json.Decoder(dict[str, Raw])
-
-
-def _plain(value: Any) -> Any:
-    """An extra as a value."""
-    if is_object(value):
-        return {name: _plain(item) for name, item in value.items()}
-    return read_raw(value, exact=True)
-
-
-def _fit(struct: type[Any], name: str, value: Any) -> Any:
-    """A value as the schema has it, where it fits."""
-    annotation = members(struct)[name][1]
-    try:
-        if isinstance(value, Raw):
-            return msgspec.json.decode(value, type=annotation)
-        return msgspec.convert(value, annotation, str_keys=True)
-    except (msgspec.ValidationError, msgspec.DecodeError, RecursionError):
-        return _plain(value)
-
-
-def _build(struct: type[Any], own: Members) -> Any:
-    """An object of the schema; what it has no member for goes into `extra`."""
-    known = members(struct)
-    values: Members = dict.fromkeys(struct.__struct_fields__, UNSET)
-    extras: Members = {}
-    for name, value in own.items():
-        if name in known:
-            values[known[name][0]] = _fit(struct, name, value) if isinstance(value, Raw) else _copied(value)
-        else:
-            extras[name] = _copied(value)
-    if "object" in values and values["object"] is UNSET:
-        del values["object"]
-    if extras:
-        values["added_"] = Added(extras)
-    return struct(**values)
-
-
-def _copied(value: Any) -> Any:
-    """A value that later chunks, and callers, may change."""
-    return copy.deepcopy(value) if isinstance(value, dict | Usage) else value
+def _ignore(kind: str, detail: str) -> None:
+    """An anomaly of what is only tried, or has none."""
 
 
 def _is_zero(usage: Any) -> bool:
