@@ -208,7 +208,7 @@ class Accumulator:
         >>> import fastcompletion as fc
         >>> fc.Accumulator().usage
         """
-        found = self._usage
+        found: Usage | None = self._usage
         if found is None:
             found = next((choice.usage for choice in self._choices.values() if choice.usage is not None), None)
         if found is None and is_object(groq := plain(self._members.get("x_groq"))) and is_object(groq.get("usage")):
@@ -317,8 +317,7 @@ class _ChoiceSoFar:
         self.texts: dict[str, list[str]] = {name: [] for name in _TEXTS}
         self.fragments: list[str] = []  # of a text completion
         self.calls = _ToolCalls()
-        self.call = _Call(None)  # the legacy function_call
-        self.has_call = False
+        self.call: _Function | None = None  # the legacy function_call
         self.audio: Members = {}
         self.audio_data: list[str] = []
         self.audio_text: list[str] = []
@@ -429,15 +428,16 @@ class _ChoiceSoFar:
                 for call in _fragments_of(delta):
                     self.calls.add(call, self.note_call)
             elif name == "function_call" and isinstance(value, Extensible):
-                self.has_call = True
-                self.call.add_function(value, _ignore)
+                self.call = self.call or _Function()
+                self.call.add(value, _ignore)
             elif name == "audio" and isinstance(value, Extensible):
                 self.add_audio(value)
             elif name == "reasoning_details" and is_array(details := plain(value)):
                 for detail in details:
                     _add_detail(self.details, detail)
             elif name in _LISTS and is_array(items := plain(value)):
-                self.message[name] = [*self.message.get(name, ()), *items]
+                known = self.message.get(name)
+                self.message[name] = [*known, *items] if is_array(known) else items
             else:
                 merge(self.message, name, value)
 
@@ -451,7 +451,7 @@ class _ChoiceSoFar:
         fragment: Any = logprobs
         if self.logprobs is None:
             self.logprobs = {}
-        content = fragment.content
+        content = getattr(fragment, "content", None)
         is_plain = fragment.__class__ is self.plain_logprobs and not fragment.refusal and fragment.added_ is UNSET
         if is_plain and content.__class__ is list:
             self.logprobs["content"] += content
@@ -496,15 +496,15 @@ class _ChoiceSoFar:
                 message[name] = _join(fragments)
         if self.calls.all:
             message["tool_calls"] = self.calls.built()
-        if self.has_call:
-            message["function_call"] = self.call.function(FunctionCall)
+        if self.call:
+            message["function_call"] = self.call.built(FunctionCall)
         if self.audio:
             audio: Members = {"expires_at": 0} | self.audio
             audio |= {"data": _join_base64(self.audio_data), "transcript": _join(self.audio_text)}
             message["audio"] = assemble(Audio, audio)
         if self.details:
             message["reasoning_details"] = copy.deepcopy(self.details)
-        if not message["content"] and (self.calls.all or self.has_call or message["refusal"]):
+        if not message["content"] and (self.calls.all or self.call or message["refusal"]):
             message["content"] = None  # "" beside a call or a refusal is the first chunk's, and says nothing
         own = {"finish_reason": self.finish_reason, "logprobs": self.joined_logprobs(Choice)} | self.members
         return self.built(Choice, own | {"message": assemble(Message, message)})
@@ -573,12 +573,15 @@ class _Call:
         self.index = index
         self.id = ""
         self.type = ""
-        self.name = ""
-        self.arguments: list[str] = []
-        self.has_arguments = False
-        self.is_custom = False
+        self.functions: dict[str, _Function] = {}  # by "function" and "custom": mostly one of them
         self.members: Members = {}
-        self.inner: Members = {}
+
+    @property
+    def name(self) -> str:
+        return next((function.name for function in self.functions.values() if function.name), "")
+
+    def is_whole(self) -> bool:
+        return any(function.is_whole() for function in self.functions.values())
 
     def add(self, fragment: Any, note: Callable[[str, str], None]) -> None:
         for name, value in members_of(fragment):
@@ -588,26 +591,41 @@ class _Call:
                 self.id = self.id or _str(value)
             elif name == "type":
                 self.type = self.type or _str(value)
-            elif name in ("function", "custom") and isinstance(value, Extensible):
-                self.is_custom = self.is_custom or name == "custom"
-                self.add_function(value, note)
+            elif name in _FUNCTIONS and isinstance(value, Extensible):
+                self.functions.setdefault(name, _Function()).add(value, note)
             else:
                 merge(self.members, name, value)
 
-    def add_function(self, function: Any, note: Callable[[str, str], None]) -> None:
+    def built(self) -> ToolCall:
+        kind = "custom" if "custom" in self.functions and "function" not in self.functions else "function"
+        functions = {name: one.built(_FUNCTIONS[name]) for name, one in self.functions.items()}
+        if not functions:
+            functions = {kind: _Function().built(_FUNCTIONS[kind])}
+        return assemble(ToolCall, {"id": self.id, "type": self.type or kind, **functions, **self.members})
+
+
+_FUNCTIONS: dict[str, type[FunctionCall | CustomTool]] = {"function": FunctionCall, "custom": CustomTool}
+
+
+class _Function:
+    """The name and the arguments of a call, in fragments."""
+
+    def __init__(self) -> None:
+        self.name = ""
+        self.arguments: list[str] = []
+        self.members: Members = {}
+
+    def add(self, function: Any, note: Callable[[str, str], None]) -> None:
         for name, value in members_of(function):
             if value is None:
                 continue
             if name == "name":
                 self.add_name(_str(value), note)
             elif name in ("arguments", "input"):
-                self.has_arguments = True
-                if isinstance(value, str):
-                    self.arguments.append(value)
-                else:  # MiniMax: an object
-                    self.arguments.append(encode(value).decode())
+                # MiniMax: an object
+                self.arguments.append(value if isinstance(value, str) else encode(value).decode())
             else:
-                merge(self.inner, name, value)
+                merge(self.members, name, value)
 
     def add_name(self, name: str, note: Callable[[str, str], None]) -> None:
         if not name or name == self.name:
@@ -625,14 +643,9 @@ class _Call:
         except (ValueError, RecursionError):
             return False
 
-    def function(self, struct: type[Any]) -> Any:
+    def built(self, struct: type[S]) -> S:
         text = "input" if struct is CustomTool else "arguments"
-        return assemble(struct, {"name": self.name, **self.inner, text: _join(self.arguments)})
-
-    def built(self) -> ToolCall:
-        own: Members = {"id": self.id, "type": self.type or ("custom" if self.is_custom else "function")}
-        kind = ("custom", CustomTool) if self.is_custom else ("function", FunctionCall)
-        return assemble(ToolCall, {**own, kind[0]: self.function(kind[1]), **self.members})
+        return assemble(struct, {"name": self.name, **self.members, text: _join(self.arguments)})
 
 
 # -- parts of chunks -----------------------------------------------------------------------------------------

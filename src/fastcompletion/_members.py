@@ -35,7 +35,8 @@ def merge(own: Members, name: str, value: Any) -> None:
     known = own.get(name)
     if _is_map(known) and _is_map(value):
         with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):  # a lone surrogate: the last one, whole
-            value = {**_map(known), **_map(value)}
+            merged = {**_map(known), **_map(value)}
+            value = Raw(msgspec.json.encode(merged)) if isinstance(value, Raw) else merged
     own[name] = value
 
 
