@@ -173,10 +173,13 @@ def test_done_in_all_its_spellings(done: bytes, end: bytes) -> None:
     assert (stream.done, stream.complete) == (True, True)
 
 
-def test_what_follows_done_is_ignored() -> None:
-    stream, items = run([event(STOP) + event(b"[DONE]") + event(HELLO) + event(b"{") + event(b"[DONE]")])
-    assert len(items) == 1
-    assert stream.ignored == 3
+@pytest.mark.parametrize("done", [b"[DONE]", b" [DONE] "])
+def test_what_follows_done_is_ignored(done: bytes) -> None:
+    whole = event(STOP) + event(done) + event(HELLO) + event(b"{") + event(done)
+    for pieces in ([whole], cut(whole, range(len(whole)))):
+        stream, items = run(pieces)
+        assert len(items) == 1
+        assert stream.ignored == 3
 
 
 @pytest.mark.parametrize(

@@ -167,11 +167,9 @@ class StreamDecoder:
         decode, plain, reasons = self._decode, self._plain, self._reasons
         item: Any
         for position, data in enumerate(payloads):
-            if data == b"[DONE]":
-                for later in payloads[position:]:
-                    items += self._decode_event(later, "message")
-                break
             try:
+                if data == b"[DONE]":
+                    raise _NotAChunkError
                 item = decode(data)
                 if item.__class__ not in plain:
                     items += self._accept(item, data)
@@ -180,8 +178,11 @@ class StreamDecoder:
                     if choice.finish_reason or choice.index not in reasons:
                         self._note(item)
                         break
-            except (FastCompletionError, AttributeError, TypeError):  # of another shape than most
+            except (FastCompletionError, AttributeError, TypeError, _NotAChunkError):  # of another shape than most
                 items += self._decode_event(data, "message")
+                if self.done:
+                    self.ignored += len(payloads) - position - 1
+                    break
             else:
                 items.append(item)
         return items
@@ -386,6 +387,10 @@ class StreamDecoder:
             if key in self._reasons or len(self._reasons) < _MAX_CHOICES:
                 ended = bool(getattr(choice, "finish_reason", None))
                 self._reasons[key] = self._reasons.get(key, False) or ended
+
+
+class _NotAChunkError(Exception):
+    """Spares decoding what cannot be a chunk."""
 
 
 def _told(data: bytes) -> ErrorInfo:
