@@ -161,13 +161,15 @@ def outcome_of_stream(rng: random.Random, codec: fc.Codec, stream: bytes, sizes:
     return told, completion_of(total), decoder.done, decoder.complete, decoder.ignored
 
 
-def completion_of(total: fc.Accumulator) -> bytes:
+def completion_of(total: fc.Accumulator) -> Any:
+    """What it comes to, or the type of the error; checks that `chunks` gives it back."""
     try:
         if total.is_text:
-            return fc.encode(total.text_completion())
+            fc.encode(total.text_completion())
+            return total.text_completion()
         completion = total.completion()
     except fc.FastCompletionError as error:
-        return type(error).__name__.encode()
+        return type(error)
     encoded = fc.encode(completion)
     again = fc.Accumulator()
     for chunk in fc.chunks(fc.Codec().decode(encoded, fc.ChatCompletion), size=100):
@@ -177,9 +179,9 @@ def completion_of(total: fc.Accumulator) -> bytes:
         try:
             expected = meaning(encoded, fc.ChatCompletion)
         except ValueError:  # digits beyond what the standard library reads
-            return encoded
+            return completion
         assert meaning(back, fc.ChatCompletion) == expected, "chunks() gives another"
-    return encoded
+    return completion
 
 
 def try_body(rng: random.Random, codec: fc.Codec, body: bytes) -> Any:

@@ -83,12 +83,11 @@ def _choices(choice: Any, position: int, size: int | None) -> Iterator[ChunkChoi
 
     said = dict(members_of(message)) if isinstance(message, Extensible) else {}
     texts = {name: said.pop(name) for name in _TEXTS if isinstance(said.get(name), str)}
-    calls = said.pop("tool_calls", None)
-    call, audio = said.pop("function_call", None), said.pop("audio", None)
-    first: Members = {name: value for name, value in said.items() if value is not None}
-    if isinstance(audio, Extensible):
-        first["audio"] = assemble(AudioDelta, dict(members_of(audio)))
-    yield chunk(first)
+    calls = said.pop("tool_calls") if is_array(said.get("tool_calls")) else []
+    call = said.pop("function_call") if isinstance(said.get("function_call"), Extensible) else None
+    if isinstance(audio := said.get("audio"), Extensible):
+        said["audio"] = assemble(AudioDelta, dict(members_of(audio)))
+    yield chunk({name: value for name, value in said.items() if value is not None})
 
     pieces = [(name, text) for name, whole in texts.items() for text in _pieces(whole, size or _SIZE)]
     tokens = _tokens(texts, logprobs) if size is None else None
@@ -106,9 +105,9 @@ def _choices(choice: Any, position: int, size: int | None) -> Iterator[ChunkChoi
     for (name, text), (probabilities, ids) in zip(pieces, told, strict=False):
         yield chunk({name: text}, logprobs=probabilities, token_ids=ids)
 
-    if isinstance(call, Extensible):
+    if call is not None:
         yield chunk({"function_call": assemble(FunctionCallDelta, dict(members_of(call)))})
-    for number, one in enumerate(calls if is_array(calls) else ()):
+    for number, one in enumerate(calls):
         if isinstance(one, Extensible):
             for fragment in _fragments(one, number, size or _SIZE):
                 yield chunk({"tool_calls": [fragment]})
