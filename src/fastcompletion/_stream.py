@@ -180,7 +180,7 @@ class StreamDecoder:
                         break
             except (FastCompletionError, AttributeError, TypeError, _NotAChunkError):  # of another shape than most
                 items += self._decode_event(data, "message")
-                if self.done:
+                if data.strip() == b"[DONE]":
                     self.ignored += len(payloads) - position - 1
                     break
             else:

@@ -1,0 +1,261 @@
+"""The command line: `show` prints a response for a person, `check` lists what responses do against a schema.
+
+Files go in: one body, or JSONL with a body or a batch record on each line. What was asked for goes to stdout, all else
+(errors, notes, the summary, the progress bar) to stderr. The exit code is 0 for clean, 1 for findings, and 2 where the
+command could not do its work. Bodies are other people's data: nothing they hold reaches a terminal as a control
+character, and no body, however broken, ends in a traceback.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+import traceback
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import fastcompletion as fc
+from fastcompletion.cli._findings import Checked, Dialect, Finding, OutputFormat, check_entry, finding_of
+from fastcompletion.cli._inputs import CannotRunError, Entry, InputFile, unwrap
+from fastcompletion.cli._page import Page, indented, show_batch, show_body
+from fastcompletion.cli._report import Report
+from fastcompletion.cli._text import clean, warn
+
+__all__ = ["app", "main"]
+
+CLEAN, FINDINGS, COULD_NOT_RUN = 0, 1, 2  # exit codes
+_CHECKING = fc.Codec()
+_TOLERANT = fc.Codec(allow_nan=True)  # for `show`, and for "is this line complete?": Python servers write NaN
+
+
+def _examples(*lines: str) -> str:
+    return "\b\n" + "\n".join(lines)  # \b: keep the lines as they are
+
+
+app = typer.Typer(
+    name="fastcompletion",
+    help="Read the JSON that OpenAI-compatible servers answer with.",
+    epilog=_examples(
+        "fastcompletion show response.json",
+        "fastcompletion check --dialect openai logs/*.jsonl",
+        "curl -s $URL/v1/chat/completions -d @request.json | fastcompletion show",
+    ),
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@contextmanager
+def _leaving_pipes_alone(code: int) -> Generator[None, None, None]:
+    """End quietly when the reader of stdout has gone, as after `| head`."""
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.EINVAL):  # EINVAL: a closed pipe on Windows
+            raise
+        # Else the interpreter would try again to flush, at its end, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(code) from None
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"fastcompletion {fc.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command(
+    help=(
+        "Print a response for a person: who answered, what, how sure, at what cost, and what is unusual about it.\n\n"
+        "Takes a chat completion, one of its chunks, a text completion or an error body, from any server; alone, on the"
+        " lines of JSONL, or in the records of a batch's output file."
+    ),
+    epilog=_examples(
+        "fastcompletion show response.json",
+        "fastcompletion show log.jsonl --line 120",
+        "curl -s $URL/v1/chat/completions -d @request.json | fastcompletion show",
+        "fastcompletion show --json response.json | jq .usage",
+    ),
+)
+def show(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="[FILE|-]", help="One body, or JSONL. - or nothing: stdin.", show_default=False, allow_dash=True
+        ),
+    ] = Path("-"),
+    line: Annotated[
+        int | None,
+        typer.Option(
+            "--line", "-n", min=1, metavar="N", help="The line of JSONL to show. Default: the first response."
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the body as JSON instead, indented.")] = False,
+) -> None:
+    """Print one response for a person."""
+    with _leaving_pipes_alone(CLEAN):
+        try:
+            code = _show(file, line, as_json=as_json)
+        except CannotRunError as error:
+            warn(f"Error: {error}")
+            raise typer.Exit(COULD_NOT_RUN) from error
+    raise typer.Exit(code)
+
+
+def _show(path: Path, wanted: int | None, *, as_json: bool) -> int:
+    if str(path) == "-" and sys.stdin.isatty():
+        warn("Reading a response from the terminal; end it with Ctrl-D.")
+    with closing(InputFile(path, "show")) as file:
+        entries = file.entries()
+        chosen: Entry | None = None
+        last = 0
+        for entry in entries:
+            last = entry.line
+            if wanted is None or entry.line >= wanted or not entry.is_line:
+                chosen = entry
+                break
+        if chosen is None and wanted is None:
+            raise CannotRunError(f"{file.name}: is empty; there is no response to show")
+        if chosen is None:
+            raise CannotRunError(f"{file.name}: has no line {wanted}; the last response is on line {last}")
+        if wanted is not None and chosen.line != wanted:
+            if not chosen.is_line:
+                raise CannotRunError(f"{file.name}: is one body, not JSONL; leave --line out")
+            raise CannotRunError(f"{file.name}: line {wanted} is blank; the next response is on line {chosen.line}")
+        code = _show_entry(chosen, file.name, as_json=as_json)
+        sys.stdout.flush()
+        if wanted is None and chosen.is_line and (others := sum(1 for _ in entries)):
+            warn(
+                f"This is the first of {others + 1:,} responses in {file.name}, on line {chosen.line}; "
+                "choose another with --line N"
+            )
+    return code
+
+
+def _show_entry(entry: Entry, name: str, *, as_json: bool) -> int:
+    batch = unwrap(entry.text)
+    if batch and batch.body is None:
+        if as_json:
+            raise CannotRunError(f"{name}: the batch record {batch.custom_id} has no body: {batch.error}")
+        show_batch(Page(), batch)
+        return CLEAN
+    text, skipped = (batch.body, batch.offset) if batch and batch.body is not None else (entry.text, 0)
+    codec = _CHECKING
+    try:
+        try:
+            obj = codec.decode(text)
+        except fc.MalformedError:
+            codec = _TOLERANT
+            obj = codec.decode(text)
+            warn("Note: NaN or Infinity in it, which is not JSON; other readers will refuse it.")
+    except fc.DecodeError as error:
+        finding = finding_of(error, entry, skipped)
+        warn(f"{name}:{finding.line}: {finding.path}: {finding.reason}")
+        return FINDINGS
+    page = Page()
+    if not as_json:
+        show_body(page, obj, batch)
+    else:
+        if batch:
+            warn(f"Note: the body of the batch record {clean(batch.custom_id)}.")
+        page.json(indented(codec.encode(obj)))
+    return CLEAN
+
+
+@app.command(
+    help=(
+        "List what responses do against a schema, a line for each: FILE:LINE: PATH: WHAT (WHO ELSE SENDS THIS).\n\n"
+        "Exits with 0 when there is nothing to list, with 1 when there is, and with 2 when a file cannot be read."
+        " Broken bodies are listed with what is wrong and the byte, counted from 0 at the start of the body or line."
+        " Of a batch's output file, the bodies are checked. Error bodies are not checked, but counted in the summary."
+    ),
+    epilog=_examples(
+        "fastcompletion check response.json",
+        "fastcompletion check --dialect openai --summary logs/*.jsonl",
+        "zstd -dc log.jsonl.zst | fastcompletion check --format json - | jq -r .path | sort | uniq -c",
+    ),
+)
+def check(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", help="Bodies or JSONL. -: stdin.", allow_dash=True, show_default=False),
+    ],
+    dialect: Annotated[
+        Dialect,
+        typer.Option(
+            help=(
+                "What to hold the bodies against. any: all that this library knows of any server;"
+                " openai, vllm: the documents of OpenAI's and of vLLM's chat completion."
+            ),
+        ),
+    ] = Dialect.any,
+    format: Annotated[
+        OutputFormat, typer.Option(help="text, or json: an object a line, with its parts.")
+    ] = OutputFormat.text,
+    summary: Annotated[
+        bool | None,
+        typer.Option(
+            "--summary/--no-summary",
+            help="Count the findings by path and kind at the end, on stderr. Default: on a terminal.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """List what responses do against a schema."""
+    report = Report(format, files)
+    could_run = True
+    with _leaving_pipes_alone(FINDINGS):  # only findings are written
+        try:
+            for path in files:
+                could_run &= _check_file(path, dialect, report)
+        finally:
+            report.close()
+    if summary or (summary is None and sys.stderr.isatty()):
+        report.summary()
+    raise typer.Exit(COULD_NOT_RUN if not could_run else FINDINGS if report.findings else CLEAN)
+
+
+def _check_file(path: Path, dialect: Dialect, report: Report) -> bool:
+    """Check one file; say whether it could be read."""
+    is_empty = True
+    try:
+        with closing(InputFile(path, "check")) as file:
+            for entry in file.entries():
+                is_empty = False
+                report.add(file.name, check_entry(entry, dialect), len(entry.text))
+            if is_empty:
+                report.add(file.name, Checked([Finding(1, "$", "truncated", "empty: no body in it", offset=0)]))
+    except CannotRunError as error:
+        report.say(f"Error: {error}")
+        return False
+    return True
+
+
+def main() -> None:
+    """Run the command line, and exit."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # rather than fail where it cannot say "é"
+    try:
+        app(prog_name="fastcompletion")
+    except Exception:  # noqa: BLE001 (a code of its own: 1 is for findings)
+        traceback.print_exc()
+        sys.stderr.write("This is a bug in fastcompletion, not in your file; please report it with the lines above.\n")
+        sys.exit(COULD_NOT_RUN)

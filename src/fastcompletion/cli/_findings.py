@@ -1,0 +1,237 @@
+"""Bodies -> what they do against a schema, with the line of the file."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping
+from enum import Enum
+from typing import Final, NamedTuple
+
+import msgspec
+
+import fastcompletion as fc
+from fastcompletion.cli._inputs import BODY_OF_BATCH, Entry, refusal, unwrap
+from fastcompletion.cli._senders import senders_of
+from fastcompletion.cli._text import clean
+
+__all__ = [
+    "Checked",
+    "Dialect",
+    "Finding",
+    "OutputFormat",
+    "check_entry",
+    "deviations_of",
+    "finding_of",
+    "who",
+    "words_for",
+]
+
+_CHECKING = fc.Codec()
+
+
+class Dialect(str, Enum):
+    any = "any"
+    openai = "openai"
+    vllm = "vllm"
+
+
+class OutputFormat(str, Enum):
+    text = "text"
+    json = "json"
+
+
+_AGAINST: Final[Mapping[Dialect, type[msgspec.Struct] | None]] = {
+    Dialect.any: None,
+    Dialect.openai: fc.openai.ChatCompletion,
+    Dialect.vllm: fc.vllm.ChatCompletionResponse,
+}
+_CALLED: Final[Mapping[Dialect, str]] = {
+    Dialect.any: "schema",
+    Dialect.openai: "OpenAI document",
+    Dialect.vllm: "vLLM document",
+}
+
+
+class Finding(NamedTuple):
+    """One thing that `check` reports."""
+
+    line: int
+    path: str
+    kind: str  # of a `Deviation`; or "malformed", "truncated", "limit" or "schema", after the error; or "other"
+    reason: str
+    expected: str = ""
+    example: str = ""
+    senders: str | None = None
+    offset: int | None = None
+
+    def text(self) -> str:
+        return self.reason + (f" ({who(self.kind, self.senders)})" if self.senders else "")
+
+
+def who(kind: str, senders: str) -> str:
+    return f"also absent from {senders}" if kind == "absent" else f"also sent by {senders}"
+
+
+_LITERAL = re.compile(r"Literal\[([^]]*)\]")
+
+
+def words_for(deviation: fc.Deviation, called: str = "schema") -> str:
+    """What a deviation is, in words."""
+    expected = _LITERAL.sub(lambda match: match[1].replace("', '", "' | '"), deviation.expected)
+    if deviation.kind == "extra":
+        return f"not in the {called}: {clean(deviation.example)}"
+    if deviation.kind == "absent":
+        return f"absent, expected {expected}"
+    if deviation.kind == "name":
+        return f"expected an integer as the name, got {clean(deviation.example)}"
+    if deviation.kind == "null":
+        return f"expected {expected}, got null"
+    return f"expected {expected}, got {deviation.kind} {clean(deviation.example)}"
+
+
+_KIND_OF_ERROR: Final[Mapping[type[fc.DecodeError], str]] = {
+    fc.MalformedError: "malformed",
+    fc.TruncatedError: "truncated",
+    fc.LimitError: "limit",
+    fc.SchemaError: "schema",
+}
+
+
+def finding_of(error: fc.DecodeError, entry: Entry, skipped: int = 0) -> Finding:
+    """The finding that a refused text is; ``skipped`` bytes of the entry lie before it."""
+    offset = None if error.offset is None else error.offset + skipped
+    line = entry.line if entry.is_line else entry.line + entry.text.count(b"\n", 0, offset or 0)
+    reason = clean(error.reason) + ("" if offset is None else f" at byte {offset}")
+    if (
+        isinstance(error, fc.MalformedError)
+        and not entry.is_line
+        and offset is not None
+        and refusal(entry.text[:offset]) is None
+    ):
+        reason += "; for several bodies, put each on a line of its own, as jq -c . does"
+    return Finding(line, error.path, _KIND_OF_ERROR.get(type(error), "schema"), reason, offset=offset)
+
+
+class Checked(NamedTuple):
+    """What `check` says about one entry."""
+
+    findings: list[Finding]
+    error: str | None = None  # the message, where the body is a server's error: a note, not a finding
+
+
+def deviations_of(obj: fc.AnyCompletion, against: type[msgspec.Struct] | None = None) -> list[fc.Deviation]:
+    """What a body has against a schema.
+
+    Raises:
+        LimitError: nested too deeply to be walked, though not to be decoded.
+    """
+    try:
+        return fc.deviations(obj, against=against)
+    except (TypeError, RecursionError) as error:
+        raise fc.LimitError("Nested too deeply to be compared with the schema", limit="nesting depth") from error
+
+
+def check_entry(entry: Entry, dialect: Dialect) -> Checked:
+    """Hold one body against what the dialect stands for."""
+    batch = unwrap(entry.text)
+    if batch and batch.body is None:
+        return Checked([], error=batch.error)
+    text, skipped = (batch.body, batch.offset) if batch and batch.body is not None else (entry.text, 0)
+    try:
+        obj = _CHECKING.decode(text)
+        of_document = dialect is Dialect.any or isinstance(obj, fc.ChatCompletion)
+        is_error = isinstance(obj, fc.ErrorResponse)
+        deviations = deviations_of(obj, _AGAINST[dialect]) if of_document and not is_error else []
+    except fc.DecodeError as error:
+        return Checked([finding_of(error, entry, skipped)])
+    if isinstance(obj, fc.ErrorResponse):
+        return Checked([], error=obj.info.message or "no message")
+    if not of_document:
+        line = _line_finder(entry, batch is not None, ["$"])("$")
+        reason = (
+            f"the {_CALLED[dialect]} is about whole chat completions, and this is a {type(obj).__name__};"
+            " check it with --dialect any"
+        )
+        return Checked([Finding(line, "$", "other", reason)])
+    line_of = _line_finder(entry, batch is not None, [deviation.path for deviation in deviations])
+    findings = [
+        Finding(
+            line_of(deviation.path),
+            deviation.path,
+            deviation.kind,
+            words_for(deviation, _CALLED[dialect]),
+            deviation.expected,
+            deviation.example,
+            senders_of(deviation.path, deviation.kind, deviation.example),
+        )
+        for deviation in deviations
+    ]
+    return Checked(sorted(findings, key=lambda finding: finding.line))
+
+
+class _line_finder:  # noqa: N801 (called, like a function)
+    """Which line of the file the value at a path starts on; for one that is absent, the object it is missing from."""
+
+    def __init__(self, entry: Entry, is_batch: bool, paths: Iterable[str]) -> None:
+        self._first = entry.line
+        self._prefix: _Steps = BODY_OF_BATCH if is_batch else ()
+        self._lines: dict[_Steps, int] = {}
+        if not entry.is_line and b"\n" in entry.text.rstrip():
+            wanted = {self._prefix + _steps_of(path) for path in paths}
+            if wanted:
+                self._lines = _find_lines(entry.text, wanted)
+
+    def __call__(self, path: str) -> int:
+        if not self._lines:
+            return self._first
+        steps = self._prefix + _steps_of(path)
+        while steps and steps not in self._lines:
+            steps = steps[:-1]
+        return self._first + self._lines.get(steps, 0)
+
+
+# -- where in a file a member is -------------------------------------------------------------------------------------
+
+_ESCAPE = re.compile(rb"\\.", re.DOTALL)
+_TOKEN = re.compile(rb'"[^"]*"|[][{},:\n]|[^][{},:"\s]+')
+_STEP = re.compile(r'\.([^.\[]+)|\[([0-9]+)\]|\[("(?:[^"\\]|\\.)*")\]')
+
+_Steps = tuple[str | int, ...]
+
+
+def _steps_of(path: str) -> _Steps:
+    """`$.choices[0]["a b"]` as names and positions."""
+    return tuple(
+        int(match[2]) if match[2] else json.loads(match[3]) if match[3] else match[1] for match in _STEP.finditer(path)
+    )
+
+
+def _find_lines(text: bytes, wanted: Collection[_Steps]) -> dict[_Steps, int]:
+    """The lines, from 0, where the values at these places of a valid JSON text start, and those of all around them."""
+    places = {steps[:length] for steps in wanted for length in range(len(steps) + 1)}
+    plain = _ESCAPE.sub(b"__", text)  # of the same length, and every quote in it begins or ends a string
+    found: dict[_Steps, int] = {}
+    line = 0
+    at: list[str | int | None] = []  # in each open container the name or position; None where a name comes next
+    for match in _TOKEN.finditer(plain):
+        token = match[0]
+        if token == b"\n":
+            line += 1
+        elif token == b":":
+            pass
+        elif token == b",":
+            at[-1] = at[-1] + 1 if isinstance(at[-1], int) else None
+        elif token in (b"]", b"}"):
+            at.pop()
+        elif at and at[-1] is None:
+            at[-1] = json.loads(text[match.start() : match.end()].decode(errors="replace"))
+        else:
+            here = tuple(at)
+            if here in places:
+                found[here] = line  # type: ignore[index] # no None in it
+            if token == b"{":
+                at.append(None)
+            elif token == b"[":
+                at.append(0)
+    return found
