@@ -23,7 +23,7 @@ import typer
 import fastcompletion as fc
 from fastcompletion.cli._findings import Checked, Dialect, Finding, OutputFormat, check_entry, finding_of
 from fastcompletion.cli._inputs import CannotRunError, Entry, InputFile, unwrap
-from fastcompletion.cli._page import Page, indented, show_batch, show_body
+from fastcompletion.cli._page import Page, indented, show_batch, show_body, show_stream
 from fastcompletion.cli._report import Report
 from fastcompletion.cli._text import clean, warn
 
@@ -85,12 +85,12 @@ def _root(
     help=(
         "Print a response for a person: who answered, what, how sure, at what cost, and what is unusual about it.\n\n"
         "Takes a chat completion, one of its chunks, a text completion or an error body, from any server; alone, on the"
-        " lines of JSONL, or in the records of a batch's output file."
+        " lines of JSONL, in the records of a batch's output file, or as a captured stream of events."
     ),
     epilog=_examples(
         "fastcompletion show response.json",
         "fastcompletion show log.jsonl --line 120",
-        "curl -s $URL/v1/chat/completions -d @request.json | fastcompletion show",
+        "curl -sN $URL/v1/chat/completions -d @request.json | fastcompletion show",
         "fastcompletion show --json response.json | jq .usage",
     ),
 )
@@ -98,13 +98,20 @@ def show(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="[FILE|-]", help="One body, or JSONL. - or nothing: stdin.", show_default=False, allow_dash=True
+            metavar="[FILE|-]",
+            help="One body, JSONL, or a stream of events. - or nothing: stdin.",
+            show_default=False,
+            allow_dash=True,
         ),
     ] = Path("-"),
     line: Annotated[
         int | None,
         typer.Option(
-            "--line", "-n", min=1, metavar="N", help="The line of JSONL to show. Default: the first response."
+            "--line",
+            "-n",
+            min=1,
+            metavar="N",
+            help="The line of JSONL, or of an event, to show. Default: the first response, or all of a stream.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the body as JSON instead, indented.")] = False,
@@ -123,6 +130,8 @@ def _show(path: Path, wanted: int | None, *, as_json: bool) -> int:
     if str(path) == "-" and sys.stdin.isatty():
         warn("Reading a response from the terminal; end it with Ctrl-D.")
     with closing(InputFile(path, "show")) as file:
+        if wanted is None and file.is_stream:
+            return _show_stream(file, as_json=as_json)
         entries = file.entries()
         chosen: Entry | None = None
         last = 0
@@ -147,6 +156,60 @@ def _show(path: Path, wanted: int | None, *, as_json: bool) -> int:
                 "choose another with --line N"
             )
     return code
+
+
+def _show_stream(file: InputFile, *, as_json: bool) -> int:
+    """Show what a stream comes to."""
+    if as_json:
+        return _collect(file)
+    stream, total, chunks = _accumulate(file)
+    page = Page()
+    if (completion := _completion_of(total)) is not None:
+        show_body(page, completion, None)
+    show_stream(page, stream, total, chunks)
+    return CLEAN if chunks or total.errors else FINDINGS
+
+
+def _accumulate(file: InputFile) -> tuple[fc.StreamDecoder, fc.Accumulator, int]:
+    """Read a stream: its decoder, what it adds up to, and the number of its chunks."""
+    stream, total = fc.StreamDecoder(_TOLERANT), fc.Accumulator()
+    chunks = 0
+
+    def add(items: list[fc.StreamItem]) -> int:
+        for item in items:
+            total.add(item)
+        return sum(not isinstance(item, fc.StreamError | fc.ServerSentEvent) for item in items)
+
+    try:
+        for _, line in file.lines():
+            chunks += add(stream.feed(line))
+        chunks += add(stream.close())
+    except fc.LimitError as error:
+        raise CannotRunError(f"{file.name}: {error}") from error
+    return stream, total, chunks
+
+
+def _completion_of(total: fc.Accumulator) -> fc.ChatCompletion | fc.Completion | None:
+    try:
+        return total.text_completion() if total.is_text else total.completion()
+    except fc.FastCompletionError:  # nothing but errors, or nothing
+        return None
+
+
+def _collect(file: InputFile) -> int:
+    """Print the completion that a stream comes to; say what is wrong with the stream."""
+    _, total, _ = _accumulate(file)
+    for error in total.errors:
+        warn(f"{file.name}: {error.kind}: {clean(error.info.message) or 'no message'}")
+    for anomaly in total.anomalies:
+        warn(f"{file.name}: {anomaly.path}: {anomaly.kind.replace('_', ' ')}: {clean(anomaly.detail)}")
+    completion = _completion_of(total)
+    if completion is None:
+        return FINDINGS
+    encoded = _TOLERANT.encode(completion)
+    page = Page()
+    page.json(indented(encoded) if page.is_styled else encoded.decode())
+    return FINDINGS if total.errors else CLEAN
 
 
 def _show_entry(entry: Entry, name: str, *, as_json: bool) -> int:
@@ -195,7 +258,12 @@ def _show_entry(entry: Entry, name: str, *, as_json: bool) -> int:
 def check(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE...", help="Bodies or JSONL. -: stdin.", allow_dash=True, show_default=False),
+        typer.Argument(
+            metavar="FILE...",
+            help="Bodies, JSONL, or streams of events. -: stdin.",
+            allow_dash=True,
+            show_default=False,
+        ),
     ],
     dialect: Annotated[
         Dialect,
@@ -230,6 +298,80 @@ def check(
     if summary or (summary is None and sys.stderr.isatty()):
         report.summary()
     raise typer.Exit(COULD_NOT_RUN if not could_run else FINDINGS if report.findings else CLEAN)
+
+
+@app.command(
+    help=(
+        "Add up a captured stream to the completion that a call without streaming would have given, as JSON.\n\n"
+        "Exits with 1 where the stream has an error or is incomplete: what came is printed nevertheless."
+    ),
+    epilog=_examples(
+        "fastcompletion collect stream.sse | jq .usage",
+        "curl -sN $URL/v1/chat/completions -d @request.json | fastcompletion collect",
+    ),
+)
+def collect(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="[FILE|-]", help="A stream of events. - or nothing: stdin.", show_default=False, allow_dash=True
+        ),
+    ] = Path("-"),
+) -> None:
+    """Print the completion that a stream comes to."""
+    with _leaving_pipes_alone(CLEAN):
+        try:
+            with closing(InputFile(file, "collect")) as opened:
+                code = _collect(opened)
+        except CannotRunError as error:
+            warn(f"Error: {error}")
+            raise typer.Exit(COULD_NOT_RUN) from error
+    raise typer.Exit(code)
+
+
+@app.command(
+    help="Turn a completion into the stream of events in which a server would have sent it.",
+    epilog=_examples(
+        "fastcompletion replay response.json --size 20", "fastcompletion replay a.json | fastcompletion collect"
+    ),
+)
+def replay(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="[FILE|-]", help="A chat completion. - or nothing: stdin.", show_default=False, allow_dash=True
+        ),
+    ] = Path("-"),
+    size: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Characters of a piece of text. Default: a token where they are told, else 64."
+        ),
+    ] = None,
+) -> None:
+    """Print a completion as a stream."""
+    with _leaving_pipes_alone(CLEAN):
+        try:
+            with closing(InputFile(file, "replay")) as opened:
+                _replay(opened, size)
+        except CannotRunError as error:
+            warn(f"Error: {error}")
+            raise typer.Exit(COULD_NOT_RUN) from error
+
+
+def _replay(file: InputFile, size: int | None) -> None:
+    text = b"".join(line for _, line in file.lines())
+    try:
+        completion = _TOLERANT.decode(text, fc.ChatCompletion)
+    except (fc.DecodeError, fc.UpstreamError) as error:
+        raise CannotRunError(f"{file.name}: {clean(str(error))}") from error
+    encoder = fc.StreamEncoder(_TOLERANT)
+    for chunk in fc.chunks(completion, size=size):
+        encoder.add(chunk)
+        sys.stdout.buffer.write(encoder.take())
+    encoder.add_done()
+    sys.stdout.buffer.write(encoder.take())
+    sys.stdout.buffer.flush()
 
 
 def _check_file(path: Path, dialect: Dialect, report: Report) -> bool:

@@ -42,8 +42,7 @@ _NOT_JSON: Final[Mapping[bytes, str]] = {
     b"\xff\xfe": "is UTF-16, and JSON is UTF-8; try: iconv -f UTF-16 -t UTF-8 {name} | fastcompletion {command} -",
     b"\xfe\xff": "is UTF-16, and JSON is UTF-8; try: iconv -f UTF-16 -t UTF-8 {name} | fastcompletion {command} -",
 }
-_EVENTS = re.compile(rb"(?:data|event|id|retry):|:")
-_IS_EVENTS = "is a stream of server-sent events; try: grep '^data: {{' {name} | cut -c 7- | fastcompletion {command} -"
+_EVENTS = re.compile(rb"(?:\xef\xbb\xbf)?(?:(?:data|event|id|retry|error)(?::|[\r\n])|:)")
 
 
 class InputFile:
@@ -59,13 +58,33 @@ class InputFile:
             self.stream: BinaryIO = sys.stdin.buffer if self.is_stdin else path.open("rb")
         except OSError as error:
             raise CannotRunError(f"{self.name}: {error.strerror or error}") from error
+        self._unread = self._read()
+        self._ahead: list[tuple[int, bytes]] = []  # what `is_stream` has read
+        self._is_stream: bool | None = None
 
     def close(self) -> None:
         if not self.is_stdin:
             self.stream.close()
 
+    @property
+    def is_stream(self) -> bool:
+        """Whether it is a stream of server-sent events, by its first line that is not blank."""
+        if self._is_stream is None:
+            self._is_stream = False
+            for number, line in self._unread:
+                self._ahead.append((number, line))
+                if not _is_blank(line):
+                    self._is_stream = bool(_EVENTS.match(line))
+                    break
+        return self._is_stream
+
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Number, from 1, and bytes of each line."""
+        while self._ahead:
+            yield self._ahead.pop(0)
+        yield from self._unread
+
+    def _read(self) -> Iterator[tuple[int, bytes]]:
         number, is_first = 0, True
         while True:
             try:
@@ -80,16 +99,17 @@ class InputFile:
                 for start, hint in _NOT_JSON.items():
                     if line.startswith(start):
                         raise CannotRunError(f"{self.name}: {hint.format(**self._hints)}")
-                if _EVENTS.match(line):
-                    raise CannotRunError(f"{self.name}: {_IS_EVENTS.format(**self._hints)}")
             yield number, line
 
     def entries(self) -> Iterator[Entry]:
-        """The bodies of the file: each line that is not blank, or the whole file if it is one JSON value.
+        """The bodies of the file: each event, each line that is not blank, or the whole file if it is one JSON value.
 
         A first line that is complete JSON makes it JSONL. Otherwise the file is one pretty-printed body, or JSONL whose
         first line is broken; which of the two is seen from at most the first MiB.
         """
+        if self.is_stream:
+            yield from self._events()
+            return
         lines = self.lines()
         head: list[tuple[int, bytes]] = []
         for number, line in lines:
@@ -120,6 +140,31 @@ class InputFile:
         for number, line in lines:
             if not _is_blank(line):
                 yield Entry(line, number, is_line=True)
+
+    def _events(self) -> Iterator[Entry]:
+        """What the events of a stream hold, but for pings and the like."""
+        decoder = fc.SSEDecoder(raw=True, extra_fields=("error",))
+        start = 1
+        try:
+            for _, line in self.lines():
+                for event in decoder.feed(line):
+                    if event.event != "ping" and event.data.strip() not in _NOTHING:
+                        yield Entry(event.data, start + _lines_before_data(event.raw), is_line=True)
+                    start += event.raw.count(b"\n")
+            left = decoder.close()
+        except fc.LimitError as error:
+            raise CannotRunError(f"{self.name}: {error}") from error
+        for data in fc.SSEDecoder().feed_data(left + b"\n\n"):
+            if data.strip() not in _NOTHING:
+                yield Entry(data, start + _lines_before_data(left), is_line=True)
+
+
+_NOTHING = (b"", b"[DONE]", b"null", b"{}")
+
+
+def _lines_before_data(block: bytes) -> int:
+    lines = block.split(b"\n")
+    return next((number for number, line in enumerate(lines) if line.startswith((b"data", b"error"))), 0)
 
 
 def _is_blank(line: bytes) -> bool:

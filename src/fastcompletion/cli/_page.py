@@ -29,6 +29,7 @@ __all__ = [
     "indented",
     "show_batch",
     "show_body",
+    "show_stream",
 ]
 
 _LEAST_LIKELY = 5  # tokens that `show` lists from log probabilities
@@ -42,14 +43,14 @@ class Page:
 
     def __init__(self) -> None:
         self._console = console()
-        self._is_styled = self._console.is_terminal
+        self.is_styled = self._console.is_terminal
         self._is_empty = True
 
     def line(self, *parts: str | tuple[str, str], indent: int = 0) -> None:
         """Print parts, each a text or (text, style)."""
         self._is_empty = False
         cleaned = [(clean(part), "") if isinstance(part, str) else (clean(part[0]), part[1]) for part in parts]
-        if self._is_styled:
+        if self.is_styled:
             wrapped = Text.assemble(*cleaned).wrap(self._console, max(self._console.width - indent, 20))
             for line in wrapped or [Text()]:
                 self._console.print(Text(" " * indent) + line, soft_wrap=True)
@@ -76,7 +77,7 @@ class Page:
 
     def json(self, text: str) -> None:
         """Print JSON that is laid out already."""
-        if self._is_styled:
+        if self.is_styled:
             # Outside strings JSON has no such characters, and in strings it may escape them.
             escaped = text.translate({code: f"\\u{code:04x}" for code in CONTROLS if code >= 0x7F})
             self._console.print(Syntax(escaped, "json", theme="ansi_dark", background_color="default", word_wrap=True))
@@ -422,6 +423,20 @@ def _show_rest(page: Page, obj: fc.ChatCompletion | fc.ChatCompletionChunk | fc.
             results = items_in(get(verdict, "results"))
             flagged = any(get(result, "flagged") for result in results)
             page.field(side, get(verdict, "message") or ("flagged" if flagged else "not flagged"))
+
+
+def show_stream(page: Page, stream: fc.StreamDecoder, total: fc.Accumulator, chunks: int) -> None:
+    """How a stream went."""
+    page.section("stream", f": {count(chunks, 'chunk')}")
+    page.field("ended", "as it should" if stream.complete else "without a finish reason")
+    page.field("[DONE]", "yes" if stream.done else "no")
+    if stream.ignored:
+        page.field("ignored", count(stream.ignored, "event"), (" (pings, empty ones, or after [DONE])", "dim"))
+    for error in total.errors:
+        code = "" if error.info.code is None else f" ({error.info.code})"
+        page.field("error", f"{error.kind}: {error.info.message}{code}")
+    for anomaly in total.anomalies:
+        page.field("unusual", f"{anomaly.path}: {anomaly.kind.replace('_', ' ')}: {anomaly.detail}")
 
 
 POSITION = re.compile(r"\[[0-9]+\]")
