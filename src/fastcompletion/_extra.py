@@ -12,7 +12,7 @@ import copy
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from decimal import Decimal, InvalidOperation
 from typing import Any, ClassVar, TypeGuard
 
@@ -31,6 +31,8 @@ __all__ = [
     "is_array",
     "is_object",
     "read_raw",
+    "stored",
+    "write_extras_with",
 ]
 
 ADDED_NAME = f"fastcompletion.added.{os.urandom(12).hex()}"
@@ -138,7 +140,7 @@ class Extensible(Struct, kw_only=True, forbid_unknown_fields=True, gc=False):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Compiled classes cannot be imported elsewhere, so pickles name the schema's class and the members.
-        return _restore, (self.__schema__, _set_fields(self), _stored(self), _in_array(self))
+        return _restore, (self.__schema__, _set_fields(self), stored(self), _in_array(self))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Extensible:
         # The same class, so that the copy encodes as fast as the original.
@@ -168,12 +170,12 @@ def _in_array(owner: Extensible) -> bool:
     return owner.added_ is not UNSET and owner.added_.in_array
 
 
-def _stored(owner: Extensible) -> dict[str, Any]:
+def stored(owner: Extensible) -> dict[str, Any]:
     """Every extra as it is stored: `Raw` as it came, or a Python value that a caller has set."""
-    stored = {name: value for name, slot in owner.__learnt__.items() if (value := getattr(owner, slot)) is not UNSET}
+    found = {name: value for name, slot in owner.__learnt__.items() if (value := getattr(owner, slot)) is not UNSET}
     if owner.added_ is not UNSET:
-        stored.update(owner.added_.members)
-    return stored
+        found.update(owner.added_.members)
+    return found
 
 
 def _exact(owner: Extensible) -> dict[str, Any]:
@@ -185,7 +187,7 @@ def _exact(owner: Extensible) -> dict[str, Any]:
         except LimitError:
             return bytes(value)
 
-    return {name: read(value) for name, value in _stored(owner).items()}
+    return {name: read(value) for name, value in stored(owner).items()}
 
 
 _PLAIN = msgspec.json.Decoder()
@@ -258,7 +260,7 @@ class Extra(MutableMapping[str, Any]):
         b'1.50'
         """
         value = self._find(name)
-        return bytes(value) if isinstance(value, Raw) else _ENCODER.encode(value)
+        return bytes(value) if isinstance(value, Raw) else _write[0](value)
 
     def __setitem__(self, name: str, value: Any) -> None:
         owner = self._owner
@@ -277,10 +279,10 @@ class Extra(MutableMapping[str, Any]):
             setattr(self._owner, self._owner.__learnt__[name], UNSET)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_stored(self._owner))
+        return iter(stored(self._owner))
 
     def __len__(self) -> int:
-        return len(_stored(self._owner))
+        return len(stored(self._owner))
 
     def __repr__(self) -> str:
         return f"Extra({_exact(self._owner)!r})"
@@ -300,4 +302,9 @@ class Extra(MutableMapping[str, Any]):
         self._owner.added_ = Added(members, in_array) if members or in_array else UNSET
 
 
-_ENCODER = msgspec.json.Encoder(decimal_format="number")
+_write: list[Callable[[Any], bytes]] = []
+
+
+def write_extras_with(encode: Callable[[Any], bytes]) -> None:
+    """Say how `Extra.raw` writes what a caller has set: `_spell` knows, and imports this module."""
+    _write[:] = [encode]

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from fastcompletion._dialect import members
-from fastcompletion._extra import Added, is_array, is_object, read_raw
+from fastcompletion._extra import Added, is_array, is_object, read_raw, stored
 
 __all__ = ["Members", "assemble", "fit", "members_of", "merge", "plain"]
 
@@ -20,14 +20,13 @@ S = TypeVar("S", bound=Struct)
 
 
 def members_of(obj: Any) -> Iterator[tuple[str, Any]]:
-    """The (name, value) pairs of an object, extras included, which are `Raw`; a null among them is None."""
+    """The (name, value) pairs of an object, extras included, which are mostly `Raw`; a null among them is None."""
     for name, (attribute, _, _) in members(obj.__schema__).items():
         value = getattr(obj, attribute)
         if value is not UNSET:
             yield name, value
-    for name in obj.extra:
-        raw = obj.extra.raw(name)
-        yield name, None if raw == b"null" else Raw(raw)
+    for name, value in stored(obj).items():
+        yield name, None if isinstance(value, Raw) and bytes(value) == b"null" else value
 
 
 def merge(own: Members, name: str, value: Any) -> None:

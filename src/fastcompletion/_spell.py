@@ -18,7 +18,7 @@ import msgspec
 import orjson
 from msgspec import UNSET, Raw, Struct
 
-from fastcompletion._extra import ADDED_NAME, Added, Extensible, is_array, is_object
+from fastcompletion._extra import ADDED_NAME, Added, Extensible, is_array, is_object, write_extras_with
 
 __all__ = [
     "NeedsRespelling",
@@ -209,6 +209,9 @@ def encode_added(value: Any) -> bytes:
     for fragment, piece in zip(fragments, pieces[1:], strict=True):
         joined += (fragment, piece)
     return b"".join(joined)
+
+
+write_extras_with(encode_added)
 
 
 def _member(value: Any) -> bytes:
