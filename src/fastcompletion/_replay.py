@@ -83,7 +83,7 @@ def _choices(choice: Any, position: int, size: int | None) -> Iterator[ChunkChoi
 
     said = dict(members_of(message)) if isinstance(message, Extensible) else {}
     texts = {name: said.pop(name) for name in _TEXTS if isinstance(said.get(name), str)}
-    calls = said.pop("tool_calls") if is_array(said.get("tool_calls")) else []
+    calls: list[Any] = said.pop("tool_calls") if is_array(said.get("tool_calls")) else []
     call = said.pop("function_call") if isinstance(said.get("function_call"), Extensible) else None
     if isinstance(audio := said.get("audio"), Extensible):
         said["audio"] = assemble(AudioDelta, dict(members_of(audio)))

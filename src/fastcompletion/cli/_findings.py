@@ -31,12 +31,16 @@ _CHECKING = fc.Codec()
 
 
 class Dialect(str, Enum):
+    """What `check` holds bodies against."""
+
     any = "any"
     openai = "openai"
     vllm = "vllm"
 
 
 class OutputFormat(str, Enum):
+    """How `check` prints."""
+
     text = "text"
     json = "json"
 
@@ -66,10 +70,12 @@ class Finding(NamedTuple):
     offset: int | None = None
 
     def text(self) -> str:
+        """What it is, and who else sends it."""
         return self.reason + (f" ({who(self.kind, self.senders)})" if self.senders else "")
 
 
 def who(kind: str, senders: str) -> str:
+    """Who else does that."""
     return f"also absent from {senders}" if kind == "absent" else f"also sent by {senders}"
 
 

@@ -63,6 +63,7 @@ class InputFile:
         self._is_stream: bool | None = None
 
     def close(self) -> None:
+        """Close the file, if it is not stdin."""
         if not self.is_stdin:
             self.stream.close()
 

@@ -19,14 +19,17 @@ def get(obj: Any, name: str) -> Any:
 
 
 def items_in(value: Any) -> list[Any]:
+    """The items of a list; none of anything else."""
     items: list[Any] = value if value.__class__ is list else []
     return items
 
 
 def members_in(value: Any) -> dict[Any, Any]:
+    """The members of a dict; none of anything else."""
     members: dict[Any, Any] = value if value.__class__ is dict else {}
     return members
 
 
 def text_or_empty(value: Any) -> str:
+    """A text; "" for anything else."""
     return value if isinstance(value, str) else ""

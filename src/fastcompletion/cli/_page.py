@@ -58,6 +58,7 @@ class Page:
             sys.stdout.write(" " * indent + "".join(text for text, _ in cleaned).rstrip() + "\n")
 
     def section(self, title: str, *rest: str | tuple[str, str]) -> None:
+        """Begin a section, after an empty line."""
         if not self._is_empty:
             sys.stdout.flush()
             self.line("")
@@ -119,6 +120,7 @@ def _time(created: Any) -> str | None:
 
 
 def show_body(page: Page, obj: fc.AnyCompletion, batch: Batch | None) -> None:
+    """Show a whole body, and the batch record around it."""
     if batch:
         show_batch(page, batch)
     if isinstance(obj, fc.ErrorResponse):
@@ -133,6 +135,7 @@ def show_body(page: Page, obj: fc.AnyCompletion, batch: Batch | None) -> None:
 
 
 def show_batch(page: Page, batch: Batch) -> None:
+    """Show a batch record without its body."""
     page.section("batch record", f" {batch.custom_id}")
     page.field("HTTP status", batch.status)
     page.field("request id", batch.request_id)

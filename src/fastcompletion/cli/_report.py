@@ -112,6 +112,7 @@ class Report:
         self._bar.update(self._task, completed=self._done, description=words, refresh=True)
 
     def close(self) -> None:
+        """Take the progress bar away."""
         if self._bar:
             self._bar.stop()
             self._bar = None

@@ -39,6 +39,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def count(number: int, thing: str) -> str:
+    """A number and a thing, in the plural where it has to be."""
     plural = thing if number == 1 else f"{thing[:-1]}ies" if thing.endswith("body") else f"{thing}s"
     return f"{number:,} {plural}"
 
@@ -49,4 +50,5 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def warn(message: str) -> None:
+    """Print a line on stderr."""
     typer.echo(message, err=True)
