@@ -217,6 +217,7 @@ def test_finish_reasons(reasons: list[Any], expected: Any) -> None:
             {"reasoning": "ab", "reasoning_content": "c"},
         ),
         ([None, {"content": "a"}], {"content": "a"}),
+        ([{"role": "assistant"}, {"content": ""}, {"reasoning": ""}], {"content": "", "reasoning": ""}),
         ([{"content": "\ud83d"}, {"content": "\ude00!"}], {"content": "😀!"}),
         ([{"content": "\ud83d"}], {"content": "\ud83d"}),
         (
