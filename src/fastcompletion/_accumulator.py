@@ -350,11 +350,12 @@ class _ChoiceSoFar:
         for text in (content, reasoning, reasoning_content):
             if text.__class__ is not str and text is not None and text is not UNSET:
                 return False  # a list of parts (Mistral)
-        if content or (content == "" and not self.texts["content"]):
+        texts = self.texts
+        if content.__class__ is str and (content or not texts["content"]):
             self.add_content(content)
-        if reasoning:
+        if reasoning.__class__ is str and (reasoning or not texts["reasoning"]):
             self.add_reasoning(reasoning)
-        if reasoning_content:
+        if reasoning_content.__class__ is str and (reasoning_content or not texts["reasoning_content"]):
             self.add_reasoning_content(reasoning_content)
         if choice.logprobs:
             self.add_logprobs(choice.logprobs)
