@@ -1,7 +1,7 @@
-"""JSONTestSuite (https://github.com/nst/JSONTestSuite, MIT licence), where it is at hand; it is not part of this project.
+"""JSONTestSuite (https://github.com/nst/JSONTestSuite, MIT licence), where it is at hand; no part of this project.
 
-Each of its texts as the value of an unknown member, inside transfer params and as the whole body: what is JSON is a value
-(or, as a whole body, no completion), what is not is an error of ours.
+Each of its texts as the value of an unknown member, inside transfer params and as the whole body: what is JSON is a
+value (or, as a whole body, no completion), what is not is an error of ours.
 """
 
 from __future__ import annotations

@@ -196,7 +196,7 @@ class Codec:
             if type is None and len(body) < _LARGE:
                 return self._decode_small(body)
             return self._decode_planned(body, type)
-        except (msgspec.DecodeError, _NoPlan, RecursionError, UnicodeDecodeError, BufferError) as error:
+        except (msgspec.DecodeError, _NoPlan, RecursionError, UnicodeError, BufferError) as error:
             cause = error
         return self._decode_hard(_to_bytes(body), type, cause)
 
