@@ -88,6 +88,8 @@ def _one_level(value: Any) -> Any:
             pass
     plain = value.tolist()
     if type(plain) is type(value):  # numpy gives what it cannot turn into a Python value as it is
+        if value.dtype.kind == "f":  # numpy.longdouble: the nearest double
+            return float(value)
         raise TypeError(f"Encoding objects of type {type(value).__qualname__} is unsupported")
     return plain
 
