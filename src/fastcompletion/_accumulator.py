@@ -600,7 +600,7 @@ class _Call:
     def built(self) -> ToolCall:
         kind = "custom" if "custom" in self.functions and "function" not in self.functions else "function"
         functions = {name: one.built(_FUNCTIONS[name]) for name, one in self.functions.items()}
-        if not functions:
+        if not functions and not self.members.keys() & _FUNCTIONS.keys():
             functions = {kind: _Function().built(_FUNCTIONS[kind])}
         return assemble(ToolCall, {"id": self.id, "type": self.type or kind, **functions, **self.members})
 
