@@ -332,7 +332,7 @@ def test_any_body_as_a_value(body: bytes) -> None:
     root = oracle.root_of(value)
     for found in (copy.copy(value), copy.deepcopy(value), pickle.loads(pickle.dumps(value))):
         assert found == value
-        assert repr(found) == repr(value)
+        assert repr(found) == repr(value) or "Raw object at" in repr(value)  # a float beyond a double
         assert oracle.meaning(fc.encode(found), root) == oracle.meaning(body, root)
 
 

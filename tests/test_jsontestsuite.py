@@ -22,7 +22,7 @@ ROOT = Path(
 CASES = sorted(ROOT.rglob("*.json"))
 PLACES = {
     "member": b'{"object":"chat.completion","id":"x","created":1,"model":"m","choices":[],"unheard":%s}',
-    "params": b'{"object":"chat.completion","id":"x","created":1,"model":"m","choices":[],"kv_transfer_params":{"a":%s}}',
+    "params": b'{"object":"chat.completion","id":"x","model":"m","choices":[],"kv_transfer_params":{"a":%s}}',
     "whole": b"%s",
 }
 

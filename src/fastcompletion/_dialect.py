@@ -27,7 +27,7 @@ R = TypeVar("R")
 
 MAX_EXTRAS_PER_OBJECT = 64  # more names than any known server adds to one object; each costs a slot in it
 MAX_DEVIATIONS = 512  # per codec; 34 hostile servers together need 59. Bounds memory and recompiling under a flood
-MAX_NAME_LENGTH = 128  # bytes; longer names are data (ids, URLs), which never come twice
+MAX_NAME_LENGTH = 128  # characters; longer names are data (ids, URLs), which never come twice
 _EXAMPLE_LENGTH = 60
 
 

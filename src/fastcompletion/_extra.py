@@ -121,7 +121,7 @@ class Extensible(Struct, kw_only=True, forbid_unknown_fields=True, gc=False):
         for name in self.__schema__.__struct_fields__:
             if name != "added_" and getattr(self, name) != getattr(other, name):
                 return False
-        mine, theirs = _exact(self), _exact(other)
+        mine, theirs = _values(self, exact=True), _values(other, exact=True)
         return mine == theirs and _in_array(self) == _in_array(other)
 
     def __ne__(self, other: object) -> bool:
@@ -136,7 +136,7 @@ class Extensible(Struct, kw_only=True, forbid_unknown_fields=True, gc=False):
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         shown = list(_set_fields(self).items())
-        return [*shown, ("extra", extra)] if (extra := _exact(self)) else shown
+        return [*shown, ("extra", extra)] if (extra := _values(self)) else shown
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Compiled classes cannot be imported elsewhere, so pickles name the schema's class and the members.
@@ -178,12 +178,12 @@ def stored(owner: Extensible) -> dict[str, Any]:
     return found
 
 
-def _exact(owner: Extensible) -> dict[str, Any]:
-    """Every extra as a value that compares without losing digits; what cannot be read as its bytes."""
+def _values(owner: Extensible, *, exact: bool = False) -> dict[str, Any]:
+    """Every extra as a value (exact: one that compares without losing digits); what cannot be read as its bytes."""
 
     def read(value: Any) -> Any:
         try:
-            return read_raw(value, exact=True)
+            return read_raw(value, exact=exact)
         except LimitError:
             return bytes(value)
 
@@ -285,7 +285,7 @@ class Extra(MutableMapping[str, Any]):
         return len(stored(self._owner))
 
     def __repr__(self) -> str:
-        return f"Extra({_exact(self._owner)!r})"
+        return f"Extra({_values(self._owner)!r})"
 
     def _find(self, name: str) -> Any:
         slot = self._owner.__learnt__.get(name)
