@@ -476,7 +476,7 @@ class ChatCompletion(Extensible, kw_only=True):
         TokenCounts(prompt=7, completion=None, total=None)
         """
         usage = self.usage
-        if not usage:
+        if not isinstance(usage, Usage):
             return TokenCounts(None, None, None)
         return TokenCounts(
             _int_or_none(usage.prompt_tokens), _int_or_none(usage.completion_tokens), _int_or_none(usage.total_tokens)
@@ -797,7 +797,7 @@ class ErrorResponse(Extensible, kw_only=True):
                 _code_of(error.code, error.status, self.status_code, self.code),
                 _str_or_none(error.param),
             )
-        base: Any = self.base_resp or BaseResponse(status_code=0)
+        base = self.base_resp if isinstance(self.base_resp, BaseResponse) else BaseResponse(status_code=0)
         return ErrorInfo(
             _message_of(error) or _message_of(self.message) or _message_of(self.detail) or _message_of(base.status_msg),
             _str_or_none(self.type) or _str_or_none(self.error_type),
