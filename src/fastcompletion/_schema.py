@@ -496,7 +496,7 @@ class ChatCompletion(Extensible, kw_only=True):
         >>> fc.decode(body, fc.ChatCompletion).choice().message.text
         'Hi'
         """
-        choices = self.choices or []
+        choices = [choice for choice in self.choices if isinstance(choice, Choice)] if is_array(self.choices) else []
         for position, choice in enumerate(choices):
             sent = _int_or_none(choice.index)
             if index == (position if sent is None else sent):
