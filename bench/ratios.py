@@ -23,14 +23,16 @@ import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from bench import contenders, corpus, machine
+from bench import contenders, corpus, machine, stream_contenders, streams
 from bench.check import check
-from bench.clock import Call, calls_for, sample
+from bench.clock import Call, calls_for, now, sample
 
-__all__ = ["FLOORS", "Comparison", "Ratio", "compare", "main", "ratio"]
+__all__ = ["FLOORS", "STREAMS", "Comparison", "Ratio", "compare", "compare_stream", "main", "ratio"]
 
 SAMPLE_NS = 5_000_000  # a sample is as many calls as fill this, so that the clock and one interrupt do not matter
 MIN_ROUNDS = 40
+SLOW_NS = 4_000_000_000  # a contender that is slow is sampled for so long, in as many of the rounds
+MIN_SLOW_ROUNDS = 5
 JOBS = ("decode", "encode")
 _TABLE_BODIES = ("small", "tools", "ascii_text", "cjk_text", "logprobs", "prompt_logprobs")
 _TABLE: dict[tuple[str, str], tuple[float, ...]] = {
@@ -46,6 +48,23 @@ FLOORS: dict[tuple[str, str, str], float] = {
     for body, floor in zip(_TABLE_BODIES, floors, strict=False)
 }
 # What a release must reach. The SDK has no types for prompt_logprobs, hence no floor there.
+
+# Streams: job, kind of chunk, chunks of content, delivery; and how many times as long the SDK may take at least.
+STREAMS: tuple[tuple[str, str, int, str, float | None], ...] = (
+    ("decode stream", "plain", 2000, "one buffer", None),
+    ("decode stream", "plain", 2000, "16 kB pieces", 60),
+    ("decode stream", "plain", 2000, "one event a piece", 45),
+    ("decode stream", "plain", 2000, "1-7 byte pieces", None),
+    ("decode stream", "extras", 2000, "16 kB pieces", None),
+    ("decode stream", "logprobs", 2000, "16 kB pieces", None),
+    ("accumulate", "plain", 500, "16 kB pieces", 80),
+    ("accumulate", "plain", 2000, "16 kB pieces", 80),
+    ("accumulate", "extras", 2000, "16 kB pieces", None),
+    ("accumulate", "logprobs", 500, "16 kB pieces", 80),
+    ("encode stream", "plain", 2000, "one event a piece", None),
+    ("encode stream", "logprobs", 2000, "one event a piece", None),
+)
+_OF_SDK = {"openai SDK client loop", "openai SDK stream state"}
 
 
 class Ratio(NamedTuple):
@@ -76,7 +95,8 @@ class Comparison(NamedTuple):
 
     job: str
     body: str
-    microseconds: float  # that fastcompletion takes
+    size: str
+    microseconds: float  # that fastcompletion takes, for a body or a chunk
     ratios: list[Ratio]  # the slowest last
     absent: list[str]
 
@@ -107,10 +127,41 @@ def compare(job: str, name: str, rounds: int = MIN_ROUNDS, sample_ns: int = SAMP
     ours = samples.pop(contenders.OURS)
     ratios = [ratio(names[stem], ours, theirs, FLOORS.get((job, stem, name))) for stem, theirs in samples.items()]
     ratios.sort(key=lambda found: found.median)
-    return Comparison(job, name, statistics.median(ours) / 1000, ratios, absent)
+    return Comparison(job, name, f"{len(body):,} bytes", statistics.median(ours) / 1000, ratios, absent)
 
 
-def _interleave(calls: dict[str, Call], rounds: int, sample_ns: int) -> dict[str, list[float]]:
+def compare_stream(
+    job: str, kind: str, number: int, delivery: str, floor: float | None = None, rounds: int = MIN_ROUNDS
+) -> Comparison:
+    """Time everyone who does ``job`` on a stream; times are for a chunk."""
+    found, absent = stream_contenders.contenders_for(job)
+    calls: dict[str, Call] = {}
+    for contender in found:
+        argument = stream_contenders.check(contender, job, kind, number, delivery)
+        calls[contender.name] = (contender.run, argument)
+    slow = {name: _rounds_for(call, rounds) for name, call in calls.items()}
+    samples = _interleave(calls, rounds, SAMPLE_NS, slow)
+    chunks = streams.chunks_in(number)
+    samples = {name: [taken / chunks for taken in times] for name, times in samples.items()}
+    ours = samples.pop(stream_contenders.OURS)
+    ratios = [
+        ratio(name, ours[: len(theirs)], theirs, floor if name in _OF_SDK else None) for name, theirs in samples.items()
+    ]
+    ratios.sort(key=lambda row: row.median)
+    size = f"{chunks:,} chunks, {sum(map(len, streams.pieces(kind, number, delivery))):,} bytes"
+    return Comparison(job, f"{kind}, {delivery}", size, statistics.median(ours) / 1000, ratios, absent)
+
+
+def _rounds_for(call: Call, rounds: int) -> int:
+    began = now()
+    call[0](call[1])
+    return max(MIN_SLOW_ROUNDS, min(rounds, int(SLOW_NS / max(now() - began, 1))))
+
+
+def _interleave(
+    calls: dict[str, Call], rounds: int, sample_ns: int, slow: dict[str, int] | None = None
+) -> dict[str, list[float]]:
+    """Samples of everyone in each round; of those who are ``slow`` only in as many, the first ones."""
     counts = {stem: calls_for(call, sample_ns) for stem, call in calls.items()}
     samples: dict[str, list[float]] = {stem: [] for stem in calls}
     order = list(calls)
@@ -118,10 +169,11 @@ def _interleave(calls: dict[str, Call], rounds: int, sample_ns: int) -> dict[str
     gc.collect()
     gc.freeze()
     try:
-        for _ in range(rounds):
+        for done in range(rounds):
             rng.shuffle(order)
             for stem in order:
-                samples[stem].append(sample(calls[stem], counts[stem]))
+                if slow is None or done < slow[stem]:
+                    samples[stem].append(sample(calls[stem], counts[stem]))
     finally:
         gc.unfreeze()
     return samples
@@ -131,8 +183,8 @@ def _interleave(calls: dict[str, Call], rounds: int, sample_ns: int) -> dict[str
 
 
 def _lines(found: Comparison) -> Iterator[str]:
-    size = len(corpus.body(found.body))
-    yield f"{found.job} {found.body}, {size:,} bytes: fastcompletion {found.microseconds:,.2f} us"
+    unit = "us" if "bytes" in found.size and "chunks" not in found.size else "us a chunk"
+    yield f"{found.job} {found.body}, {found.size}: fastcompletion {found.microseconds:,.2f} {unit}"
     for row in found.ratios:
         spread = f"({row.low:.2f} to {row.high:.2f})"
         yield f"  {row.contender:<24}{row.median:>8.2f}x  {spread:<20}{row.verdict}".rstrip()
@@ -160,11 +212,18 @@ def main(argv: list[str] | None = None) -> None:
     if not arguments.json:
         print("\n".join(f"{name}: {value}" for name, value in where.items()))
     found: list[Comparison] = []
+
+    def add(comparison: Comparison) -> None:
+        found.append(comparison)
+        if not arguments.json:
+            print("", *_lines(comparison), sep="\n", flush=True)
+
     for job, name in [(job, name) for job in JOBS for name in corpus.NAMES]:
         if arguments.only in f"{job} {name}":
-            found.append(compare(job, name, arguments.rounds, SAMPLE_NS))
-            if not arguments.json:
-                print("", *_lines(found[-1]), sep="\n", flush=True)
+            add(compare(job, name, arguments.rounds, SAMPLE_NS))
+    for job, kind, number, delivery, floor in STREAMS:
+        if arguments.only in f"{job} {kind}, {delivery}":
+            add(compare_stream(job, kind, number, delivery, floor, arguments.rounds))
     if arguments.json:
         json.dump(where | {"results": [_as_json(comparison) for comparison in found]}, sys.stdout, indent=1)
         print()

@@ -13,7 +13,7 @@ from msgspec import UNSET, Raw, Struct
 from fastcompletion._dialect import members
 from fastcompletion._extra import Added, is_array, is_object, read_raw, stored
 
-__all__ = ["Members", "assemble", "fit", "members_of", "merge", "plain"]
+__all__ = ["Members", "assemble", "changes", "fit", "members_of", "merge", "plain"]
 
 Members: TypeAlias = dict[str, Any]
 S = TypeVar("S", bound=Struct)
@@ -27,6 +27,18 @@ def members_of(obj: Any) -> Iterator[tuple[str, Any]]:
             yield name, value
     for name, value in stored(obj).items():
         yield name, None if isinstance(value, Raw) and bytes(value) == b"null" else value
+
+
+def changes(before: Any, after: Any) -> Iterator[tuple[str, Any]]:
+    """What `members_of` would give of ``after``, but for what ``before``, of the same class, has too."""
+    if after.added_ is not UNSET:
+        yield from members_of(after)
+        return
+    names = [(attribute, name) for name, (attribute, _, _) in members(after.__schema__).items()]
+    for attribute, name in (*names, *((slot, name) for name, slot in after.__learnt__.items())):
+        value = getattr(after, attribute)
+        if value is not UNSET and value != getattr(before, attribute):
+            yield name, None if isinstance(value, Raw) and bytes(value) == b"null" else value
 
 
 def merge(own: Members, name: str, value: Any) -> None:
