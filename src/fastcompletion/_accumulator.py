@@ -121,9 +121,9 @@ class Accumulator:
         ...     print(error.limit)
         max_choices
         """
-        twin = self._twin
-        if item.__class__ is twin.__class__:
-            chunk: Any = item
+        chunk: Any = item
+        twin: Any = self._twin
+        if chunk.__class__ is twin.__class__:
             choices = chunk.choices
             if choices.__class__ is list and len(choices) == 1:
                 (choice,) = choices
@@ -345,25 +345,21 @@ class _ChoiceSoFar:
         delta, twin_delta = choice.delta, self.twin_delta
         if delta.__class__ is not twin_delta.__class__:
             return False
-        content, reasoning, reasoning_content = (
-            twin_delta.content,
-            twin_delta.reasoning,
-            twin_delta.reasoning_content,
-        ) = _texts_of(delta)
+        content, reasoning, reasoning_content = texts = _texts_of(delta)
+        twin_delta.content, twin_delta.reasoning, twin_delta.reasoning_content = texts
         if not _same(twin_delta, delta):
             return False
-        for text in (content, reasoning, reasoning_content):
+        for text in texts:
             if text.__class__ is not str and text is not None and text is not UNSET:
                 return False  # a list of parts (Mistral)
         twin.delta, twin.logprobs, twin.token_ids = delta, choice.logprobs, choice.token_ids
         if not _same(twin, choice):
             self.change(choice, content)
-        texts = self.texts
-        if content.__class__ is str and (content or not texts["content"]):
+        if content.__class__ is str and (content or not self.texts["content"]):
             self.add_content(content)
-        if reasoning.__class__ is str and (reasoning or not texts["reasoning"]):
+        if reasoning.__class__ is str and (reasoning or not self.texts["reasoning"]):
             self.add_reasoning(reasoning)
-        if reasoning_content.__class__ is str and (reasoning_content or not texts["reasoning_content"]):
+        if reasoning_content.__class__ is str and (reasoning_content or not self.texts["reasoning_content"]):
             self.add_reasoning_content(reasoning_content)
         if choice.logprobs:
             self.add_logprobs(choice.logprobs)
@@ -374,7 +370,7 @@ class _ChoiceSoFar:
     def change(self, choice: Any, content: Any) -> None:
         """Add what a choice has beside its delta, its log probabilities and its token ids, and the last one had not."""
         if self.finish_reason and content:
-            self.note_content(content)
+            self.note_content()
         for name, value in changes(self.twin, choice):
             self.add_member(name, value)
         self.twin = copy.copy(choice)
@@ -382,7 +378,7 @@ class _ChoiceSoFar:
     def add(self, choice: Any) -> None:
         holder = _holder_of(choice)
         if self.finish_reason and any(getattr(holder, name, None) for name in ("content", "tool_calls")):
-            self.note_content(holder)
+            self.note_content()
         for name, value in members_of(choice):
             if name == "logprobs" and value is not None:
                 self.add_logprobs(value)
@@ -394,7 +390,7 @@ class _ChoiceSoFar:
             self.add_delta(holder)
         self.prepare(choice)
 
-    def note_content(self, _: Any) -> None:
+    def note_content(self) -> None:
         self.note("content_after_finish", self.path, f"after {self.finish_reason!r}")
 
     def add_member(self, name: str, value: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
@@ -34,11 +35,17 @@ def changes(before: Any, after: Any) -> Iterator[tuple[str, Any]]:
     if after.added_ is not UNSET:
         yield from members_of(after)
         return
-    names = [(attribute, name) for name, (attribute, _, _) in members(after.__schema__).items()]
-    for attribute, name in (*names, *((slot, name) for name, slot in after.__learnt__.items())):
+    for attribute, name in _names_of(after.__class__):
         value = getattr(after, attribute)
         if value is not UNSET and value != getattr(before, attribute):
             yield name, None if isinstance(value, Raw) and bytes(value) == b"null" else value
+
+
+@lru_cache(maxsize=64)  # of classes that are compiled and given up as codecs learn
+def _names_of(cls: Any) -> tuple[tuple[str, str], ...]:
+    """The (attribute, name on the wire) pairs of a class, learnt ones included."""
+    known = ((attribute, name) for name, (attribute, _, _) in members(cls.__schema__).items())
+    return (*known, *((slot, name) for name, slot in cls.__learnt__.items()))
 
 
 def merge(own: Members, name: str, value: Any) -> None:
