@@ -70,3 +70,23 @@ def failing(error: fc.DecodeError, upstream: fc.UpstreamError) -> None:
     reveal_type(error.data)  # bytes
     reveal_type(upstream.error)  # ErrorResponse
     reveal_type(upstream.error.info.code)  # int | str | None
+
+
+def streaming(stream: fc.StreamDecoder, total: fc.Accumulator, piece: bytes, template: fc.ChunkTemplate) -> None:
+    for item in stream.feed(piece):
+        total.add(item)
+        if isinstance(item, fc.StreamError):
+            reveal_type(item.info.message)  # str
+            reveal_type(item.response)  # ErrorResponse | None
+        elif isinstance(item, fc.ChatCompletionChunk):
+            reveal_type(item.choices[0].delta.content or "")  # str
+    reveal_type(stream.complete)  # bool
+    reveal_type(stream.feed_events(piece)[0].raw)  # bytes
+    reveal_type(total.completion())  # ChatCompletion
+    reveal_type(total.text_completion())  # Completion
+    reveal_type(total.usage)  # Usage | None
+    reveal_type(total.anomalies[0].kind)  # str
+    reveal_type(template.encode("Hi"))  # bytes
+    reveal_type(next(fc.chunks(total.completion())))  # ChatCompletionChunk
+    reveal_type(fc.SSEDecoder().feed(piece)[0].text)  # str
+    assert_type(stream.close(), list[fc.StreamItem])
