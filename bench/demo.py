@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 import fastcompletion as fc
-from bench import contenders, corpus, machine, vectors
+from bench import contenders, corpus, demo_stream, machine, vectors
 from bench.check import difference
 from bench.clock import Call, calls_for, now, sample
 from bench.table import Column, show
@@ -180,11 +180,11 @@ def main(found: list[Vector] | None = None, sample_ns: int = SAMPLE_NS) -> int:
     """Show what becomes of each body.
 
     Args:
-        found: The bodies. Default: those of the vectors, and a large one.
+        found: The bodies. Default: those of the vectors, and a large one; then come the streams.
         sample_ns: How long to time each.
 
     Returns:
-        1 if any body came through changed, was refused, or was taken where it must be refused; else 0.
+        1 if any body, or stream, came through changed, was refused, or was taken where it must be refused; else 0.
     """
     chosen = [*vectors.read(), _large()] if found is None else found
     print(*machine.describe().values(), "", _LEGEND, sep="\n")
@@ -194,7 +194,10 @@ def main(found: list[Vector] | None = None, sample_ns: int = SAMPLE_NS) -> int:
     gc.unfreeze()
     show(_COLUMNS, [_row(outcome) for outcome in outcomes])
     print(*_summary(outcomes), sep="\n")
-    return int(any(outcome.problem for outcome in outcomes))
+    wrong = any(outcome.problem for outcome in outcomes)
+    if found is None:
+        wrong |= bool(demo_stream.main())
+    return int(wrong)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,19 @@ from typing import Any
 
 import pytest
 
-from bench import check, contenders, corpus, demo, ratios, schema, table, vectors
+from bench import (
+    check,
+    contenders,
+    corpus,
+    demo,
+    demo_stream,
+    ratios,
+    schema,
+    stream_contenders,
+    streams,
+    table,
+    vectors,
+)
 from bench.check import Keeps, WrongAnswerError, difference
 
 KILOBYTES = {
@@ -238,3 +250,61 @@ def test_the_table_is_readable_with_and_without_rich(
 def test_no_vectors_is_an_error(tmp_path: Any) -> None:
     with pytest.raises(FileNotFoundError, match="no response bodies"):
         vectors.read(tmp_path)
+
+
+# The streams
+
+
+STREAM_JOBS = [
+    (job, contender, kind)
+    for job in stream_contenders.JOBS
+    for contender in stream_contenders.contenders_for(job)[0]
+    for kind in streams.KINDS
+]
+
+
+@pytest.mark.parametrize(
+    ("job", "contender", "kind"), STREAM_JOBS, ids=lambda value: getattr(value, "name", str(value))
+)
+def test_everyone_is_right_about_every_stream(job: str, contender: Any, kind: str) -> None:
+    for delivery in streams.DELIVERIES if job != "accumulate" else streams.DELIVERIES[:1]:
+        stream_contenders.check(contender, job, kind, 20, delivery)
+
+
+@pytest.mark.parametrize("job", stream_contenders.JOBS)
+def test_a_wrong_contender_for_streams_is_caught(job: str) -> None:
+    contender = stream_contenders.contenders_for(job)[0][0]
+    for wrong in (
+        lambda result: contender.read(result)._replace(text="else"),
+        lambda result: contender.read(result)._replace(finish_reason=None),
+        lambda result: contender.read(result)._replace(total_tokens=0),
+        lambda result: contender.read(result)._replace(chunks=1),
+    ):
+        with pytest.raises(WrongAnswerError, match=job):
+            stream_contenders.check(contender._replace(read=wrong), job, "plain", 20, "one buffer")
+
+
+def test_streams_are_what_they_say() -> None:
+    for kind in streams.KINDS:
+        whole = b"".join(streams.events(kind, 20))
+        for delivery in streams.DELIVERIES:
+            assert b"".join(streams.pieces(kind, 20, delivery)) == whole
+        assert len(streams.events(kind, 20)) == streams.chunks_in(20) + 1
+    assert 200 < len(b"".join(streams.events("plain", 2000))) / 2003 < 350
+    assert max(map(len, streams.pieces("plain", 20, "1-7 byte pieces"))) == 7
+
+
+def test_compare_stream() -> None:
+    found = ratios.compare_stream("decode stream", "plain", 20, "16 kB pieces", 1, rounds=3)
+    assert {row.contender for row in found.ratios} >= {"openai SDK client loop", "split + orjson (untyped)"}
+    assert all(row.median > 0 for row in found.ratios)
+    (row,) = (row for row in found.ratios if row.floor is not None)
+    assert row.met
+
+
+def test_the_demo_shows_streams(capsys: pytest.CaptureFixture[str]) -> None:
+    names = ["openai-tools-parallel", "groq-event-error"]
+    assert demo_stream.main(names) == 0
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in names)
+    assert "WRONG" not in printed
