@@ -6,6 +6,7 @@ reason and the usage.
 
 from __future__ import annotations
 
+import codecs
 import importlib
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -171,9 +172,10 @@ def _make_httpx_sse() -> StreamContender:
     decoding = _module("httpx_sse._decoders")
 
     def run(pieces: Pieces) -> list[Any]:
+        text_of = codecs.getincrementaldecoder("utf-8")().decode  # as httpx's iter_text does
         lines, decoder, found = decoding.SSELineDecoder(), decoding.SSEDecoder(), []
         for piece in pieces:
-            for line in lines.decode(piece.decode()):
+            for line in lines.decode(text_of(piece)):
                 event = decoder.decode(line)
                 if event is not None and event.data != "[DONE]":
                     found.append(orjson.loads(event.data))
