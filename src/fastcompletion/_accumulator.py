@@ -10,7 +10,6 @@ import binascii
 import copy
 import json
 from collections.abc import Callable, Iterable, Iterator
-from operator import attrgetter
 from typing import Any, TypeVar
 
 from msgspec import UNSET, Raw, Struct
@@ -334,8 +333,6 @@ class _ChoiceSoFar:
         self.twin: Any = None
         self.twin_delta: Any = None
         self.add_content = self.texts["content"].append
-        self.add_reasoning = self.texts["reasoning"].append
-        self.add_reasoning_content = self.texts["reasoning_content"].append
 
     def add_text(self, choice: Any) -> bool:
         """Add a choice whose delta has nothing but texts of its own; False: it may have more, and nothing was added."""
@@ -345,22 +342,21 @@ class _ChoiceSoFar:
         delta, twin_delta = choice.delta, self.twin_delta
         if delta.__class__ is not twin_delta.__class__:
             return False
-        content, reasoning, reasoning_content = texts = _texts_of(delta)
-        twin_delta.content, twin_delta.reasoning, twin_delta.reasoning_content = texts
+        content, reasoning, reasoning_content = delta.content, delta.reasoning, delta.reasoning_content
+        twin_delta.content = content
+        if reasoning or reasoning_content:
+            twin_delta.reasoning, twin_delta.reasoning_content = reasoning, reasoning_content
         if not _same(twin_delta, delta):
             return False
-        for text in texts:
-            if text.__class__ is not str and text is not None and text is not UNSET:
-                return False  # a list of parts (Mistral)
+        if content.__class__ is not str and content is not None and content is not UNSET:
+            return False  # a list of parts (Mistral)
         twin.delta, twin.logprobs, twin.token_ids = delta, choice.logprobs, choice.token_ids
         if not _same(twin, choice):
             self.change(choice, content)
-        if content.__class__ is str and (content or not self.texts["content"]):
+        if content or (content is not None and content is not UNSET and not self.texts["content"]):
             self.add_content(content)
-        if reasoning.__class__ is str and (reasoning or not self.texts["reasoning"]):
-            self.add_reasoning(reasoning)
-        if reasoning_content.__class__ is str and (reasoning_content or not self.texts["reasoning_content"]):
-            self.add_reasoning_content(reasoning_content)
+        if reasoning or reasoning_content:
+            self.add_delta_texts({"reasoning": reasoning, "reasoning_content": reasoning_content})
         if choice.logprobs:
             self.add_logprobs(choice.logprobs)
         if choice.token_ids:
@@ -422,6 +418,14 @@ class _ChoiceSoFar:
             return  # what is joined to what came before, such as tool calls
         self.twin, self.twin_delta = copy.copy(choice), copy.copy(delta)
 
+    def add_delta_texts(self, texts: Members) -> None:
+        for name, text in texts.items():
+            if isinstance(text, str):
+                if text or not self.texts[name]:
+                    self.texts[name].append(text)
+            elif text is not None and text is not UNSET:
+                merge(self.message, name, text)
+
     def add_delta(self, delta: Any) -> None:
         for name, value in members_of(delta):
             if value is None:
@@ -431,8 +435,7 @@ class _ChoiceSoFar:
                     self.note("role_changed", f"{self.path}.message.role", f"{value!r} after {self.role!r}")
                 self.role = self.role or value
             elif name in self.texts and isinstance(value, str):
-                if value or not self.texts[name]:
-                    self.texts[name].append(value)
+                self.add_delta_texts({name: value})
             elif name == "content" and is_array(value):
                 for text_name, text in _texts_of_parts(value):
                     self.texts[text_name].append(text)
@@ -663,7 +666,6 @@ class _Function:
 # -- parts of chunks -----------------------------------------------------------------------------------------
 
 
-_texts_of = attrgetter("content", "reasoning", "reasoning_content")
 _same = Struct.__eq__  # member by member in C; the classes are the same
 
 

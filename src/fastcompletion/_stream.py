@@ -155,18 +155,19 @@ class StreamDecoder:
         if self._body is not None:
             piece = self._begin(piece)
         items: list[StreamItem] = []
-        payloads = self._events.feed_data(piece)
+        events = self._events
+        payloads = events.feed_data(piece)
         if not payloads:
             return items
-        if self._events.named or self.done:
-            named = self._events.named
+        if events.named or self.done:
+            named = events.named
             for position, data in enumerate(payloads):
                 items += self._decode_event(data, named.get(position, "message"))
             return items
         # The hot loop: about 0.3 us an event beside framing and decoding.
         decode, plain, reasons = self._decode, self._plain, self._reasons
         item: Any
-        for position, data in enumerate(payloads):
+        for data in payloads:
             try:
                 if data == b"[DONE]":
                     raise _NotAChunkError
@@ -181,7 +182,7 @@ class StreamDecoder:
             except (FastCompletionError, AttributeError, TypeError, _NotAChunkError):  # of another shape than most
                 items += self._decode_event(data, "message")
                 if data.strip() == b"[DONE]":
-                    self.ignored += len(payloads) - position - 1
+                    self.ignored += len(payloads) - payloads.index(data) - 1
                     break
             else:
                 items.append(item)
