@@ -102,7 +102,7 @@ class Codec:
     """Decodes and encodes for one upstream, and learns what that upstream does against the specification.
 
     Lenient by default: no body is refused for its dialect, and nothing of it is lost. The first body with a
-    new deviation takes some milliseconds, in which decoders are compiled for it; then bodies like it decode
+    new deviation takes about a millisecond, in which decoders are compiled for it; then bodies like it decode
     at full speed. What is learnt is bounded (64 extra names an object, 512 deviations a codec); bodies beyond
     the bounds are built in Python, at 10 to 100 times the cost, and lose nothing either. Learning never
     changes what another body decodes to. Safe to share between threads.
