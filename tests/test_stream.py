@@ -320,6 +320,12 @@ def test_an_event_without_its_blank_line() -> None:
     assert (error.kind, error.raw) == ("incomplete", b"data: " + STOP[:-1])
 
 
+def test_a_named_event_that_is_cut_off() -> None:
+    stream, items = run([event(HELLO) + event(STOP) + b'event: odd\ndata: {"a":'])
+    assert len(items) == 2
+    assert stream.left == b'event: odd\ndata: {"a":'
+
+
 # -- what is no stream ---------------------------------------------------------------------------------------
 
 

@@ -310,7 +310,7 @@ class StreamDecoder:
             for item in self._decode_event(data, block.named.get(position, "message")):
                 if isinstance(item, StreamError) and item.kind == "invalid_json":
                     self._failed = failed  # cut off, not wrong
-                else:
+                elif not isinstance(item, ServerSentEvent):  # whose data may be cut off too
                     items.append(item)
         return items
 
