@@ -422,7 +422,12 @@ class Codec:
         """
         start = len(buffer) if offset == -1 else offset
         try:
-            self._native_into(self._prepare(obj), buffer, start)
+            if self._long_hint > 0 or (
+                obj.__class__ not in self._without_params and (obj.kv_transfer_params or obj.ec_transfer_params)
+            ):
+                self._native_into(self._prepare(obj), buffer, start)
+            else:
+                self._native_into(obj, buffer, start)
         except _HARD_TO_ENCODE as error:
             buffer[start:] = self._encode_hard(obj, error)
 

@@ -14,7 +14,15 @@ from msgspec import Raw, Struct
 from fastcompletion._codec import Codec, decode, encode, encode_into
 from fastcompletion._errors import DecodeError, FastCompletionError, LimitError, SchemaError
 from fastcompletion._extra import Extensible, is_array, is_object
-from fastcompletion._schema import ChatCompletion, ChatCompletionChunk, Completion, Delta, ErrorInfo, ErrorResponse
+from fastcompletion._schema import (
+    ChatCompletion,
+    ChatCompletionChunk,
+    Completion,
+    Delta,
+    ErrorInfo,
+    ErrorObject,
+    ErrorResponse,
+)
 from fastcompletion._sse import DONE, Piece, ServerSentEvent, SSEDecoder, encode_comment, encode_event
 
 __all__ = ["ChunkTemplate", "StreamDecoder", "StreamEncoder", "StreamError", "StreamEvent", "StreamItem"]
@@ -448,17 +456,18 @@ class StreamEncoder:
         b'data: {"error":"overloaded"}\n\n'
         """
         if isinstance(item, ServerSentEvent):
+            encoded = encode_event(item.data, item.event, item.id or None, item.retry)
             self._end_event()
-            self._buffer += encode_event(item.data, item.event, item.id or None, item.retry)
+            self._buffer += encoded
             return
-        if isinstance(item, StreamError):
-            item = item.response or ErrorResponse(error=_error_object(item))
+        body = (item.response or _error_of(item)) if isinstance(item, StreamError) else item
         buffer = self._buffer
+        if self._tail != b"\n\n":
+            self._end_event()
         start = len(buffer)
-        self._end_event()
         buffer += b"data: "
         try:
-            self._encode_into(item, buffer, -1)
+            self._encode_into(body, buffer, start + 6)
         except BaseException:
             del buffer[start:]
             raise
@@ -591,6 +600,5 @@ class ChunkTemplate:
         return b"".join((self._head, self._encode(delta), self._tail))
 
 
-def _error_object(error: StreamError) -> Any:
-    info = error.info
-    return {"message": info.message, "type": info.type, "param": info.param, "code": info.code}
+def _error_of(error: StreamError) -> ErrorResponse:
+    return ErrorResponse(error=ErrorObject(**error.info._asdict()))
