@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from openai._models import construct_type
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
 import fastcompletion as fc
-from tests import strategies, vectors
+from tests import oracle, strategies, vectors
 from tests.budget import examples
 
-MODELS: dict[type[Any], type[BaseModel]] = {
+MODELS: dict[type[msgspec.Struct], type[BaseModel]] = {
     fc.ChatCompletion: sdk.ChatCompletion,
     fc.ChatCompletionChunk: sdk.ChatCompletionChunk,
     fc.Completion: sdk_text.Completion,
@@ -67,14 +67,71 @@ CHAT = st.fixed_dictionaries(
         "service_tier": st.sampled_from(["default"]),
     },
 )
+CALL_DELTA = st.fixed_dictionaries(
+    {"index": st.integers(0, 3)},
+    optional={
+        "id": TEXT,
+        "type": st.just("function"),
+        "function": st.fixed_dictionaries({}, optional={"name": TEXT, "arguments": TEXT}),
+    },
+)
+DELTA = st.fixed_dictionaries(
+    {},
+    optional={
+        "role": st.just("assistant"),
+        "content": optional(TEXT),
+        "refusal": optional(TEXT),
+        "tool_calls": st.lists(CALL_DELTA, max_size=2),
+    },
+)
+CHUNK_CHOICE = st.fixed_dictionaries(
+    {"index": st.integers(0, 3), "delta": DELTA, "finish_reason": optional(REASON)},
+    optional={"logprobs": optional(LOGPROBS)},
+)
+CHUNK = st.fixed_dictionaries(
+    {
+        "id": TEXT,
+        "object": st.just("chat.completion.chunk"),
+        "created": COUNT,
+        "model": TEXT,
+        "choices": st.lists(CHUNK_CHOICE, max_size=2),
+    },
+    optional={"usage": optional(USAGE), "system_fingerprint": optional(TEXT)},
+)
+TEXT_LOGPROBS = st.fixed_dictionaries(
+    {
+        "tokens": st.lists(TEXT, max_size=2),
+        "token_logprobs": st.lists(LOGPROB, max_size=2),
+        "text_offset": st.lists(COUNT, max_size=2),
+        "top_logprobs": st.lists(st.dictionaries(TEXT, LOGPROB, max_size=2), max_size=2),
+    }
+)
+TEXT_CHOICE = st.fixed_dictionaries(
+    {
+        "index": st.integers(0, 3),
+        "text": TEXT,
+        "finish_reason": st.sampled_from(["stop", "length", "content_filter"]),
+        "logprobs": optional(TEXT_LOGPROBS),
+    }
+)
+TEXT_COMPLETION = st.fixed_dictionaries(
+    {
+        "id": TEXT,
+        "object": st.just("text_completion"),
+        "created": COUNT,
+        "model": TEXT,
+        "choices": st.lists(TEXT_CHOICE, max_size=2),
+    },
+    optional={"usage": optional(USAGE), "system_fingerprint": optional(TEXT)},
+)
 
 
 def assert_agrees(ours: Any, theirs: Any, path: str = "$") -> None:
     """That every member that both have has the same value; theirs has None where ours has UNSET."""
     if isinstance(theirs, BaseModel):
         for name in type(theirs).model_fields:
-            if hasattr(ours, name):
-                assert_agrees(getattr(ours, name), getattr(theirs, name), f"{path}.{name}")
+            value = getattr(ours, name) if hasattr(ours, name) else ours.extra.get(name)
+            assert_agrees(value, getattr(theirs, name), f"{path}.{name}")
         for name, value in (theirs.model_extra or {}).items():
             assert_agrees(ours.extra[name] if name in ours.extra else getattr(ours, name), value, f"{path}.{name}")
     elif isinstance(theirs, list):
@@ -90,15 +147,17 @@ def assert_agrees(ours: Any, theirs: Any, path: str = "$") -> None:
         assert isinstance(ours, bool) == isinstance(theirs, bool), path
 
 
-@examples(150)
-@given(CHAT, strategies.layouts)
-def test_the_sdk_validating_agrees(document: Any, layout: strategies.Layout) -> None:
+@examples(200)
+@given(CHAT | CHUNK | TEXT_COMPLETION, strategies.layouts)
+def test_the_sdk_agrees(document: Any, layout: strategies.Layout) -> None:
     body = json.dumps(document, indent=1 if layout.space == "pretty" else None).encode()
-    theirs = sdk.ChatCompletion.model_validate_json(body)
-    ours = fc.Codec(strict=True).decode(body, fc.ChatCompletion)
-    assert_agrees(ours, theirs)
+    ours: Any = fc.Codec(strict=True).decode(body)
+    model = MODELS[oracle.root_of(ours)]
+    validated = TypeAdapter(model).validate_json(body)
+    assert_agrees(ours, validated)
+    assert_agrees(ours, construct_type(value=json.loads(body), type_=model))
     assert json.loads(fc.encode(ours)) == document
-    assert sdk.ChatCompletion.model_validate_json(fc.encode(ours)) == theirs
+    assert TypeAdapter(model).validate_json(fc.encode(ours)) == validated
 
 
 @pytest.mark.parametrize("name", vectors.bodies())

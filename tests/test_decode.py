@@ -251,6 +251,7 @@ def test_nan_and_infinity(constant: bytes, place: bytes) -> None:
 # -- UTF-8 ---------------------------------------------------------------------------------------------------
 
 TOKEN = b'{"token":"t","logprob":-1,"bytes":[1],"odd":"%s","top_logprobs":[]}'
+TOKEN_BYTES = b'{"token":"t","logprob":-1,"bytes":["%s"],"top_logprobs":[]}'
 PLACES = {
     "known string": b'"model":"%s"',
     "unknown value": b'"odd":"%s"',
@@ -261,6 +262,7 @@ PLACES = {
     "transfer params": b'"kv_transfer_params":{"a":"%s"}',
     "name in transfer params": b'"kv_transfer_params":{"%s":1}',
     "token": b'"choices":[{"message":{},"logprobs":{"content":[' + TOKEN + b"]}}]",
+    "bytes of a token": b'"choices":[{"message":{},"logprobs":{"content":[' + TOKEN_BYTES + b"]}}]",
 }
 
 

@@ -116,6 +116,10 @@ class Number(enum.IntEnum):
     ONE = 1
 
 
+class Kind(str, enum.Enum):
+    A = "a"
+
+
 @dataclasses.dataclass
 class Point:
     x: int
@@ -179,15 +183,22 @@ VALUES: list[tuple[Any, Any]] = [
         Model(inner=[Model()]),
         {"block_ids": [1, 2], "alias": "n", "inner": [{"block_ids": [1, 2], "alias": "n", "inner": None}]},
     ),
+    (np.datetime64("2025-06-15"), "2025-06-15"),
+    (np.timedelta64(3, "s"), "PT3S"),
     (pathlib.PurePosixPath("/a/b"), "/a/b"),
+    (pathlib.Path("a") / "b", str(pathlib.Path("a") / "b")),
     ({1}, [1]),
     (frozenset({"a"}), ["a"]),
     (deque([1, deque([2])]), [1, [2]]),
     ((1, (2,)), [1, [2]]),
     (Colour.RED, "red"),
     (Number.ONE, 1),
+    (Kind.A, "a"),
     (WHEN, "2025-06-15T12:30:00Z"),
+    (WHEN.replace(tzinfo=None), "2025-06-15T12:30:00"),
     (dt.date(2025, 6, 15), "2025-06-15"),
+    (dt.time(12, 30), "12:30:00"),
+    (dt.timedelta(seconds=90), "PT90S"),
     (uuid.UUID(int=1), "00000000-0000-0000-0000-000000000001"),
     (b"ab", "YWI="),
     (bytearray(b"ab"), "YWI="),
@@ -250,6 +261,12 @@ LOOP: list[Any] = []
 LOOP.append({"again": LOOP})
 
 
+def nested(depth: int, value: Any = None) -> Any:
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
 @pytest.mark.parametrize(
     ("value", "where", "reason"),
     [
@@ -262,6 +279,13 @@ LOOP.append({"again": LOOP})
         (LOOP, "[0].again", "itself"),
         ({(1, 2): 3}, "", "(1, 2)"),
         (1j, "", "complex"),
+        (np.array([1j]), "[0]", "complex"),
+        (Point("\ud83d"), ".x", "surrogate"),  # in plain values they are written as escapes
+        ([deque(["\ud83d"])], "[0][0]", "surrogate"),
+        (pathlib.PurePosixPath("\udcff"), "", "surrogate"),  # a file name that is not UTF-8
+        (nested(50, Odd()), "[0]" * 50, "Odd"),
+        (nested(5_000), "[0]" * 62, "Nested too deeply"),
+        (nested(100_000), "[0]" * 62, "Nested too deeply"),
     ],
 )
 @pytest.mark.parametrize("place", ["kv_transfer_params", "ec_transfer_params", "extra"])
@@ -282,20 +306,63 @@ def test_what_cannot_be_encoded_is_named(value: Any, where: str, reason: str, pl
             codec.encode_into(obj, bytearray())
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), np.float64("nan"), -np.float64("inf")])
-def test_nan_in_transfer_params_is_an_error(value: float) -> None:
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("value", "where", "written"),
+    [
+        (NAN, "", b"NaN"),
+        (float("inf"), "", b"Infinity"),
+        (-np.float64("inf"), "", b"-Infinity"),
+        *((np.dtype(kind).type(NAN), "", b"NaN") for kind in ("f2", "f4", "f8", "g")),
+        (np.array(NAN), "", b"NaN"),
+        (np.array([1.0, NAN]), "[1]", b"[1.0,NaN]"),
+        (np.array([[1.0], [NAN]], dtype=np.float32), "[1][0]", b"[[1.0],[NaN]]"),
+        (np.array([None, NAN], dtype=object), "[1]", b"[null,NaN]"),
+        ((1, NAN), "[1]", b"[1,NaN]"),
+        ({NAN}, "[0]", b"[NaN]"),
+        (deque([deque([NAN])]), "[0][0]", b"[[NaN]]"),
+        (MyFloat("nan"), "", b"NaN"),
+        (Point(NAN), ".x", b'{"x":NaN,"y":null}'),
+        (Point(1, (NAN,)), ".y[0]", b'{"x":1,"y":[NaN]}'),
+        (Model(inner=NAN), ".inner", b'{"block_ids":[1,2],"alias":"n","inner":NaN}'),
+        (types.MappingProxyType({"b": NAN}), ".b", b'{"b":NaN}'),
+    ],
+    ids=lambda value: ascii(value)[:30],
+)
+def test_nan_in_transfer_params_is_an_error(value: Any, where: str, written: bytes) -> None:
     for place in ("kv_transfer_params", "ec_transfer_params"):
         obj = completion(**{place: {"a": [1, {"b": value}], "null": None}})
         for codec in (fc.Codec(), fc):
-            with pytest.raises(ValueError, match=rf"\$\.{place}\.a\[1\]\.b") as caught:
+            with pytest.raises(ValueError, match=r"\(at [^ ]+\)$") as caught:
                 codec.encode(obj)
             assert not isinstance(caught.value, TypeError)
-        assert b"NaN" in fc.Codec(allow_nan=True).encode(obj) or b"Infinity" in fc.Codec(allow_nan=True).encode(obj)
+            assert str(caught.value).endswith(f"(at $.{place}.a[1].b{where})")
+            with pytest.raises(ValueError, match=r"\(at [^ ]+\)$"):
+                codec.encode_into(obj, bytearray())
+        assert b'"a":[1,{"b":' + written + b'}],"null":null}' in fc.Codec(allow_nan=True).encode(obj)
 
 
-def test_numpy_arrays_of_nan_are_an_error_too() -> None:
-    with pytest.raises(ValueError, match=r"\$\.kv_transfer_params\.a"):
-        fc.encode(completion(kv_transfer_params={"a": np.array([1.0, np.nan])}))
+@pytest.mark.parametrize("name", ["\ud83d", "plain"])
+@pytest.mark.parametrize("text", ["\udc00", "a\ud83db"])
+def test_lone_surrogates_are_written_as_escapes(name: str, text: str) -> None:
+    value = {name: [text, {"a": {name: text}}]}
+    for obj in (
+        completion(kv_transfer_params=value),
+        completion(ec_transfer_params=value),
+        completion(prompt_text=text),
+    ):
+        obj.extra["params"] = value
+        encoded = fc.encode(obj)
+        assert encoded.isascii()
+        found = json.loads(encoded)
+        assert found["params"] == value
+        assert found.get("prompt_text", text) == text
+        assert found.get("kv_transfer_params", value) == found.get("ec_transfer_params", value) == value
+        buffer = bytearray()
+        fc.encode_into(obj, buffer)
+        assert buffer == encoded
 
 
 PARAMS = st.recursive(

@@ -7,6 +7,7 @@ changes what it is given: msgspec holds pointers into what it encodes, and calle
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import os
@@ -35,6 +36,8 @@ __all__ = [
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MARK = f'"{ADDED_NAME}":0'.encode()
 _LONG = 4096  # characters from which orjson's faster scan repays the copies of the Structs around a text
+_DEEP = 64  # deeper than any completion: where it begins is the place to name when a value nests too deeply
+_DEEPEST = 1000  # levels looked at when searching for what cannot be encoded
 _SPARSE = 24  # bytes of text for each escape from which on orjson's scan is the faster one
 
 
@@ -109,9 +112,13 @@ def _is_model(value: Any) -> bool:
 
 def _is_listable(value: Any) -> bool:
     """Is it numpy's, or a sized collection that msgspec does not know, such as a deque?"""
-    is_numpy = hasattr(value, "tolist") and hasattr(value, "ndim")
     is_collection = hasattr(value, "__iter__") and hasattr(value, "__len__")
-    return not isinstance(value, type) and (is_numpy or is_collection)
+    return not isinstance(value, type) and (_is_numpy(value) or is_collection)
+
+
+def _is_numpy(value: Any) -> bool:
+    """Is it an array or a scalar of numpy's?"""
+    return hasattr(value, "tolist") and hasattr(value, "ndim")
 
 
 def spell_params(obj: Any, encode: Callable[[Any], bytes]) -> Any:
@@ -136,6 +143,8 @@ def _nonfinite(value: Any) -> str | None:
     stack: list[tuple[str, Any]] = [("", value)]
     while stack:
         path, item = stack.pop()
+        if _is_numpy(item) and not item.ndim:  # a scalar that is no subclass of float, or an array of no dimensions
+            item = _one_level(item)
         if isinstance(item, float):
             if not math.isfinite(item):
                 return path
@@ -261,7 +270,25 @@ def respell(value: Any, *, allow_nonfinite: bool) -> Any:
         if all(_is_utf8(name) for name in spelled):
             return spelled
         return Raw(b"{" + b",".join(_name(name) + b":" + encode_added(item) for name, item in spelled.items()) + b"}")
-    return [again(item) for item in value] if is_array(value) else value
+    if is_array(value):
+        return [again(item) for item in value]
+    if allow_nonfinite and (opened := _opened(value)) is not value:
+        return again(opened)
+    return value
+
+
+def _opened(value: Any) -> Any:
+    """What holds other values as a dict or a list of them, one level only; other values as they are."""
+    if isinstance(value, bytes | bytearray | memoryview | type) or _is_path(value):
+        return cast("Any", value)
+    if isinstance(value, tuple | set | frozenset):
+        return [*cast("tuple[Any, ...]", value)]
+    if hasattr(value, "__dataclass_fields__"):
+        fields = ((one.name, getattr(value, one.name, UNSET)) for one in dataclasses.fields(value))
+        return {name: item for name, item in fields if item is not UNSET}
+    if _is_numpy(value) and value.ndim:  # opened only for what orjson would write as null
+        return value.tolist() if value.dtype.kind == "f" and _nonfinite(value) is not None else _one_level(value)
+    return _one_level(value) if _is_mapping(value) or _is_model(value) or _is_listable(value) else value
 
 
 def _is_utf8(text: Any) -> bool:
@@ -274,10 +301,17 @@ def _is_utf8(text: Any) -> bool:
 def find_unencodable(value: Any, encode: Callable[[Any], bytes]) -> tuple[str, str] | None:
     """(path, reason) of the first thing inside ``value`` that ``encode`` refuses, cycles included."""
     stack: list[tuple[str, Any, frozenset[int]]] = [("$", value, frozenset())]
+    deep = ""
+    too_deep: tuple[str, str] | None = None
     while stack:
         path, item, above = stack.pop()
         if id(item) in above:
             return path, "Contains itself"
+        if len(above) == _DEEP:
+            deep = path
+        elif len(above) == _DEEPEST:  # every step further down takes longer than the one before
+            too_deep = too_deep or (deep, "Nested too deeply")
+            continue
         inside = _inside(item)
         if not inside and (reason := _refusal(item, encode)):
             return path, reason
@@ -287,7 +321,7 @@ def find_unencodable(value: Any, encode: Callable[[Any], bytes]) -> tuple[str, s
                     return path, f"{reason}, as the name {name!r}"
         above |= {id(item)}
         stack += [(path + step, part, above) for step, part in reversed(inside)]
-    return None
+    return too_deep
 
 
 def _inside(value: Any) -> list[tuple[str, Any]]:
@@ -306,7 +340,7 @@ def _inside(value: Any) -> list[tuple[str, Any]]:
     plain = cast("Any", value)
     if _is_model(plain):
         plain = plain.model_dump(by_alias=True)
-    if hasattr(plain, "tolist") and hasattr(plain, "ndim"):
+    if _is_numpy(plain):
         plain = plain.tolist()
     if _is_mapping(plain):
         return [(f".{name}" if str(name).isidentifier() else f"[{name!r}]", item) for name, item in plain.items()]

@@ -13,7 +13,7 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -22,7 +22,7 @@ import typer
 
 import fastcompletion as fc
 from fastcompletion.cli._findings import Checked, Dialect, Finding, OutputFormat, check_entry, finding_of
-from fastcompletion.cli._inputs import CannotRunError, Entry, InputFile, unwrap
+from fastcompletion.cli._inputs import TOLERANT, CannotRunError, Entry, InputFile, unwrap
 from fastcompletion.cli._page import Page, indented, show_batch, show_body, show_stream
 from fastcompletion.cli._report import Report
 from fastcompletion.cli._text import clean, warn
@@ -31,7 +31,6 @@ __all__ = ["app", "main"]
 
 CLEAN, FINDINGS, COULD_NOT_RUN = 0, 1, 2  # exit codes
 _CHECKING = fc.Codec()
-_TOLERANT = fc.Codec(allow_nan=True)  # for `show`, and for "is this line complete?": Python servers write NaN
 
 
 def _examples(*lines: str) -> str:
@@ -53,17 +52,24 @@ app = typer.Typer(
 
 
 @contextmanager
-def _leaving_pipes_alone(code: int) -> Generator[None, None, None]:
-    """End quietly when the reader of stdout has gone, as after `| head`."""
+def _running(unread: int = CLEAN) -> Generator[None, None, None]:
+    """Run a command: say what keeps it from its work; exit with ``unread`` where the reader of stdout has left."""
     try:
         yield
         sys.stdout.flush()
+    except CannotRunError as error:
+        warn(f"Error: {error}")
+        raise typer.Exit(COULD_NOT_RUN) from error
     except OSError as error:
         if error.errno not in (errno.EPIPE, errno.EINVAL):  # EINVAL: a closed pipe on Windows
             raise
-        # Else the interpreter would try again to flush, at its end, and complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(code) from None
+        _give_up_stdout()
+        raise typer.Exit(unread) from None
+
+
+def _give_up_stdout() -> None:
+    """Write no more: what is in its buffer would fail again when the interpreter flushes it at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _print_version(wanted: bool) -> None:
@@ -117,45 +123,46 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print the body as JSON instead, indented.")] = False,
 ) -> None:
     """Print one response for a person."""
-    with _leaving_pipes_alone(CLEAN):
-        try:
-            code = _show(file, line, as_json=as_json)
-        except CannotRunError as error:
-            warn(f"Error: {error}")
-            raise typer.Exit(COULD_NOT_RUN) from error
+    with _running(), closing(InputFile(file, "show")) as opened:
+        if opened.is_terminal:
+            warn("Reading a response from the terminal; end it with Ctrl-D.")
+        if line is None and opened.is_stream:
+            code = _show_stream(opened, as_json=as_json)
+        else:
+            code = _show_entry_of(opened, line, as_json=as_json)
     raise typer.Exit(code)
 
 
-def _show(path: Path, wanted: int | None, *, as_json: bool) -> int:
-    if str(path) == "-" and sys.stdin.isatty():
-        warn("Reading a response from the terminal; end it with Ctrl-D.")
-    with closing(InputFile(path, "show")) as file:
-        if wanted is None and file.is_stream:
-            return _show_stream(file, as_json=as_json)
-        entries = file.entries()
-        chosen: Entry | None = None
-        last = 0
-        for entry in entries:
-            last = entry.line
-            if wanted is None or entry.line >= wanted or not entry.is_line:
-                chosen = entry
-                break
-        if chosen is None and wanted is None:
-            raise CannotRunError(f"{file.name}: is empty; there is no response to show")
-        if chosen is None:
-            raise CannotRunError(f"{file.name}: has no line {wanted}; the last response is on line {last}")
-        if wanted is not None and chosen.line != wanted:
-            if not chosen.is_line:
-                raise CannotRunError(f"{file.name}: is one body, not JSONL; leave --line out")
-            raise CannotRunError(f"{file.name}: line {wanted} is blank; the next response is on line {chosen.line}")
-        code = _show_entry(chosen, file.name, as_json=as_json)
-        sys.stdout.flush()
-        if wanted is None and chosen.is_line and (others := sum(1 for _ in entries)):
-            warn(
-                f"This is the first of {others + 1:,} responses in {file.name}, on line {chosen.line}; "
-                "choose another with --line N"
-            )
+def _show_entry_of(file: InputFile, wanted: int | None, *, as_json: bool) -> int:
+    """Show the first response of a file, or the one on the line that is wanted."""
+    entries = file.entries()
+    entry = next(entries, None)
+    if entry is None:
+        raise CannotRunError(f"{file.name}: is empty; there is no response to show")
+    if wanted is not None:
+        entry = _entry_on(wanted, entry, entries, file.name)
+    code = _show_entry(entry, file.name, as_json=as_json)
+    sys.stdout.flush()
+    if wanted is None and entry.is_line and (others := sum(1 for _ in entries)):
+        warn(
+            f"This is the first of {others + 1:,} responses in {file.name}, on line {entry.line}; "
+            "choose another with --line N"
+        )
     return code
+
+
+def _entry_on(wanted: int, first: Entry, others: Iterator[Entry], name: str) -> Entry:
+    entry = first
+    while entry.line < wanted and entry.is_line:
+        following = next(others, None)
+        if following is None:
+            raise CannotRunError(f"{name}: has no line {wanted}; the last response is on line {entry.line}")
+        entry = following
+    if entry.line == wanted:
+        return entry
+    if not entry.is_line:
+        raise CannotRunError(f"{name}: is one body, not JSONL; leave --line out")
+    raise CannotRunError(f"{name}: no response begins on line {wanted}; the next one is on line {entry.line}")
 
 
 def _show_stream(file: InputFile, *, as_json: bool) -> int:
@@ -172,7 +179,7 @@ def _show_stream(file: InputFile, *, as_json: bool) -> int:
 
 def _accumulate(file: InputFile) -> tuple[fc.StreamDecoder, fc.Accumulator, int]:
     """Read a stream: its decoder, what it adds up to, and the number of its chunks."""
-    stream, total = fc.StreamDecoder(_TOLERANT), fc.Accumulator()
+    stream, total = fc.StreamDecoder(TOLERANT), fc.Accumulator()
     chunks = 0
 
     def add(items: list[fc.StreamItem]) -> int:
@@ -206,7 +213,7 @@ def _collect(file: InputFile) -> int:
     completion = _completion_of(total)
     if completion is None:
         return FINDINGS
-    encoded = _TOLERANT.encode(completion)
+    encoded = TOLERANT.encode(completion)
     page = Page()
     page.json(indented(encoded) if page.is_styled else encoded.decode())
     return FINDINGS if total.errors else CLEAN
@@ -225,7 +232,7 @@ def _show_entry(entry: Entry, name: str, *, as_json: bool) -> int:
         try:
             obj = codec.decode(text)
         except fc.MalformedError:
-            codec = _TOLERANT
+            codec = TOLERANT
             obj = codec.decode(text)
             warn("Note: NaN or Infinity in it, which is not JSON; other readers will refuse it.")
     except fc.DecodeError as error:
@@ -289,7 +296,7 @@ def check(
     """List what responses do against a schema."""
     report = Report(format, files)
     could_run = True
-    with _leaving_pipes_alone(FINDINGS):  # only findings are written
+    with _running(unread=FINDINGS):  # only findings are written
         try:
             for path in files:
                 could_run &= _check_file(path, dialect, report)
@@ -319,13 +326,8 @@ def collect(
     ] = Path("-"),
 ) -> None:
     """Print the completion that a stream comes to."""
-    with _leaving_pipes_alone(CLEAN):
-        try:
-            with closing(InputFile(file, "collect")) as opened:
-                code = _collect(opened)
-        except CannotRunError as error:
-            warn(f"Error: {error}")
-            raise typer.Exit(COULD_NOT_RUN) from error
+    with _running(), closing(InputFile(file, "collect")) as opened:
+        code = _collect(opened)
     raise typer.Exit(code)
 
 
@@ -350,22 +352,17 @@ def replay(
     ] = None,
 ) -> None:
     """Print a completion as a stream."""
-    with _leaving_pipes_alone(CLEAN):
-        try:
-            with closing(InputFile(file, "replay")) as opened:
-                _replay(opened, size)
-        except CannotRunError as error:
-            warn(f"Error: {error}")
-            raise typer.Exit(COULD_NOT_RUN) from error
+    with _running(), closing(InputFile(file, "replay")) as opened:
+        _replay(opened, size)
 
 
 def _replay(file: InputFile, size: int | None) -> None:
     text = b"".join(line for _, line in file.lines())
     try:
-        completion = _TOLERANT.decode(text, fc.ChatCompletion)
+        completion = TOLERANT.decode(text, fc.ChatCompletion)
     except (fc.DecodeError, fc.UpstreamError) as error:
         raise CannotRunError(f"{file.name}: {clean(str(error))}") from error
-    encoder = fc.StreamEncoder(_TOLERANT)
+    encoder = fc.StreamEncoder(TOLERANT)
     for chunk in fc.chunks(completion, size=size):
         encoder.add(chunk)
         sys.stdout.buffer.write(encoder.take())
@@ -392,11 +389,18 @@ def _check_file(path: Path, dialect: Dialect, report: Report) -> bool:
 
 def main() -> None:
     """Run the command line, and exit."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed by the caller, as with `<&-`
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 (as long as the process)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # rather than fail where it cannot say "é"
     try:
         app(prog_name="fastcompletion")
+    except OSError as error:  # of stdout, such as a full disk: those of files are CannotRunErrors
+        _give_up_stdout()
+        warn(f"Error: stdout: {error.strerror}")
+        sys.exit(COULD_NOT_RUN)
     except Exception:  # noqa: BLE001 (a code of its own: 1 is for findings)
         traceback.print_exc()
         sys.stderr.write("This is a bug in fastcompletion, not in your file; please report it with the lines above.\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Final, NamedTuple
 
@@ -143,6 +143,7 @@ def check_entry(entry: Entry, dialect: Dialect) -> Checked:
     batch = unwrap(entry.text)
     if batch and batch.body is None:
         return Checked([], error=batch.error)
+    prefix = BODY_OF_BATCH if batch else ()
     text, skipped = (batch.body, batch.offset) if batch and batch.body is not None else (entry.text, 0)
     try:
         obj = _CHECKING.decode(text)
@@ -154,16 +155,16 @@ def check_entry(entry: Entry, dialect: Dialect) -> Checked:
     if isinstance(obj, fc.ErrorResponse):
         return Checked([], error=obj.info.message or "no message")
     if not of_document:
-        line = _line_finder(entry, batch is not None, ["$"])("$")
         reason = (
             f"the {_CALLED[dialect]} is about whole chat completions, and this is a {type(obj).__name__};"
             " check it with --dialect any"
         )
+        (line,) = _lines_for(entry, ["$"], prefix)
         return Checked([Finding(line, "$", "other", reason)])
-    line_of = _line_finder(entry, batch is not None, [deviation.path for deviation in deviations])
+    lines = _lines_for(entry, [deviation.path for deviation in deviations], prefix)
     findings = [
         Finding(
-            line_of(deviation.path),
+            line,
             deviation.path,
             deviation.kind,
             words_for(deviation, _CALLED[dialect]),
@@ -171,30 +172,24 @@ def check_entry(entry: Entry, dialect: Dialect) -> Checked:
             deviation.example,
             senders_of(deviation.path, deviation.kind, deviation.example),
         )
-        for deviation in deviations
+        for line, deviation in zip(lines, deviations, strict=True)
     ]
     return Checked(sorted(findings, key=lambda finding: finding.line))
 
 
-class _line_finder:  # noqa: N801 (called, like a function)
-    """Which line of the file the value at a path starts on; for one that is absent, the object it is missing from."""
+def _lines_for(entry: Entry, paths: list[str], prefix: _Steps) -> list[int]:
+    """The line of the file on which the value at each path starts; for an absent one, the object that lacks it."""
+    if entry.is_line or not paths or b"\n" not in entry.text.rstrip():
+        return [entry.line] * len(paths)
+    places = [prefix + _steps_of(path) for path in paths]
+    lines = _find_lines(entry.text, places)
 
-    def __init__(self, entry: Entry, is_batch: bool, paths: Iterable[str]) -> None:
-        self._first = entry.line
-        self._prefix: _Steps = BODY_OF_BATCH if is_batch else ()
-        self._lines: dict[_Steps, int] = {}
-        if not entry.is_line and b"\n" in entry.text.rstrip():
-            wanted = {self._prefix + _steps_of(path) for path in paths}
-            if wanted:
-                self._lines = _find_lines(entry.text, wanted)
-
-    def __call__(self, path: str) -> int:
-        if not self._lines:
-            return self._first
-        steps = self._prefix + _steps_of(path)
-        while steps and steps not in self._lines:
+    def line_of(steps: _Steps) -> int:
+        while steps not in lines:  # the whole text, (), is among them
             steps = steps[:-1]
-        return self._first + self._lines.get(steps, 0)
+        return entry.line + lines[steps]
+
+    return [line_of(steps) for steps in places]
 
 
 # -- where in a file a member is -------------------------------------------------------------------------------------
@@ -213,7 +208,7 @@ def _steps_of(path: str) -> _Steps:
     )
 
 
-def _find_lines(text: bytes, wanted: Collection[_Steps]) -> dict[_Steps, int]:
+def _find_lines(text: bytes, wanted: Iterable[_Steps]) -> dict[_Steps, int]:
     """The lines, from 0, where the values at these places of a valid JSON text start, and those of all around them."""
     places = {steps[:length] for steps in wanted for length in range(len(steps) + 1)}
     plain = _ESCAPE.sub(b"__", text)  # of the same length, and every quote in it begins or ends a string

@@ -18,10 +18,10 @@ import fastcompletion as fc
 from fastcompletion.cli._lenient import get, text_or_empty
 from fastcompletion.cli._text import clean
 
-__all__ = ["BODY_OF_BATCH", "Batch", "CannotRunError", "Entry", "InputFile", "refusal", "unwrap"]
+__all__ = ["BODY_OF_BATCH", "TOLERANT", "Batch", "CannotRunError", "Entry", "InputFile", "refusal", "unwrap"]
 
 _HEAD = 1 << 20  # bytes of a file that may be read to find out whether it is one body or JSONL
-_TOLERANT = fc.Codec(allow_nan=True)  # for `show`, and for "is this line complete?": Python servers write NaN
+TOLERANT: Final = fc.Codec(allow_nan=True)  # where bodies are read but not judged: Python servers write NaN
 
 
 class CannotRunError(Exception):
@@ -52,9 +52,10 @@ class InputFile:
         self.name = clean(str(path))
         self._hints = {"name": self.name, "command": command}
         self.is_stdin = str(path) == "-"
-        if path.is_dir():
-            raise CannotRunError(f"{self.name}: is a directory; name its files, such as {clean(str(path / '*.jsonl'))}")
         try:
+            if not self.is_stdin and path.is_dir():
+                examples = clean(str(path / "*.jsonl"))
+                raise CannotRunError(f"{self.name}: is a directory; name its files, such as {examples}")
             self.stream: BinaryIO = sys.stdin.buffer if self.is_stdin else path.open("rb")
         except OSError as error:
             raise CannotRunError(f"{self.name}: {error.strerror or error}") from error
@@ -66,6 +67,11 @@ class InputFile:
         """Close the file, if it is not stdin."""
         if not self.is_stdin:
             self.stream.close()
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether a person has to type it."""
+        return self.is_stdin and sys.stdin.isatty()
 
     @property
     def is_stream(self) -> bool:
@@ -175,7 +181,7 @@ def _is_blank(line: bytes) -> bool:
 def refusal(text: bytes) -> type[fc.FastCompletionError] | None:
     """The class of the error with which the library refuses a text, or None."""
     try:
-        _TOLERANT.decode(text)
+        TOLERANT.decode(text)
     except fc.FastCompletionError as error:
         return type(error)
     return None

@@ -18,7 +18,7 @@ from rich.text import Text
 
 import fastcompletion as fc
 from fastcompletion.cli._findings import deviations_of, who, words_for
-from fastcompletion.cli._inputs import Batch
+from fastcompletion.cli._inputs import TOLERANT, Batch
 from fastcompletion.cli._lenient import get, items_in, members_in, text_or_empty
 from fastcompletion.cli._senders import senders_of
 from fastcompletion.cli._text import CONTROLS, clean, console, count, lines_of
@@ -35,7 +35,6 @@ __all__ = [
 _LEAST_LIKELY = 5  # tokens that `show` lists from log probabilities
 _SENTINEL = -9999.0  # "very unlikely", of OpenAI and vLLM: not a log probability (llama.cpp's lies even lower)
 _LIST_SHOWN = 8  # names of members that are listed before the rest is counted
-_TOLERANT = fc.Codec(allow_nan=True)  # for `show`, and for "is this line complete?": Python servers write NaN
 
 
 class Page:
@@ -90,7 +89,7 @@ def _json(value: Any) -> str:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     try:
-        return _TOLERANT.encode(value).decode()
+        return TOLERANT.encode(value).decode()
     except TypeError:  # it came from JSON, so that only depth can be in the way
         return "(nested too deeply to be shown)"
 

@@ -24,6 +24,14 @@ _BAR_AFTER = 0.5  # seconds of work before there is a progress bar
 _BAR_EVERY = 0.1  # seconds between two looks of it
 
 
+def _size_of(path: Path) -> int:
+    """Bytes of a regular file; of anything else 0, and whoever opens it says what is wrong with it."""
+    try:
+        return path.stat().st_size if path.is_file() else 0
+    except OSError:  # such as a name that is too long
+        return 0
+
+
 class Report:
     """Where findings go, what is counted, and the progress bar, which must not get in their way."""
 
@@ -31,7 +39,7 @@ class Report:
         self._format = format
         self._stdout = console()
         self._stderr = console(stderr=True)
-        self._total = sum(path.stat().st_size for path in paths if path.is_file())
+        self._total = sum(map(_size_of, paths))
         self._bar: Progress | None = None
         self._task = TaskID(0)
         self._done = 0  # bytes
@@ -66,7 +74,7 @@ class Report:
 
     def say(self, message: str) -> None:
         """Print a message on stderr, above the bar."""
-        (self._bar.console if self._bar else self._stderr).print(message, soft_wrap=True, markup=False)
+        (self._bar.console if self._bar else self._stderr).print(clean(message), soft_wrap=True, markup=False)
 
     def _print(self, name: str, finding: Finding) -> None:
         if self._format is OutputFormat.json:

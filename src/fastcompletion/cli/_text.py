@@ -50,5 +50,5 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def warn(message: str) -> None:
-    """Print a line on stderr."""
-    typer.echo(message, err=True)
+    """Print a line on stderr, fit for a terminal whoever wrote parts of it."""
+    typer.echo(clean(message), err=True)
