@@ -347,5 +347,4 @@ def test_any_members_added(members: dict[str, Any]) -> None:
     expected = {name: item for name, item in members.items() if name not in known}
     assert dict(usage.extra) == expected
     assert json.loads(fc.encode(usage)) == {"prompt_tokens": 1, "total_tokens": 1, **expected}
-    # Not by the shared codec: docstrings that are run after this show what it does before it has learnt all it may.
     assert fc.Codec().decode(fc.encode(usage), fc.Usage) == usage

@@ -310,7 +310,9 @@ def find_unencodable(value: Any, encode: Callable[[Any], bytes]) -> tuple[str, s
         if len(above) == _DEEP:
             deep = path
         elif len(above) == _DEEPEST:  # every step further down takes longer than the one before
-            too_deep = too_deep or (deep, "Nested too deeply")
+            if reason := _refusal(item, encode):
+                return deep, reason
+            too_deep = deep, "Nested too deeply"
             continue
         inside = _inside(item)
         if not inside and (reason := _refusal(item, encode)):
@@ -354,4 +356,6 @@ def _refusal(value: Any, encode: Callable[[Any], bytes]) -> str | None:
         encode(value)
     except (TypeError, ValueError) as error:
         return str(error)
+    except RecursionError:
+        return "Nested too deeply"
     return None
