@@ -95,7 +95,7 @@ def find_fault(body: bytes, *, allow_nonfinite: bool = False) -> Fault | None:
             end = error.start
     reason, offset, path = _walk(body, end, end, allow_nonfinite=allow_nonfinite)
     if end < len(body) and reason in {"", _CUT}:
-        return Fault("utf8", "Invalid UTF-8", end, path)
+        return Fault("utf8", "Invalid UTF-8", end, path_at(body, end))
     return Fault(_KINDS.get(reason, "malformed"), reason, offset, path) if reason else None
 
 
