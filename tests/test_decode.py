@@ -331,6 +331,7 @@ def test_depth(depth: int, place: bytes, opening: bytes, closing: bytes) -> None
         "1" + "0" * 30,
         "-" + "9" * 4301,
         "7" * 20_000,
+        "9007199254740993e0",  # a float, and stays one
         "1e400",
         "-1e-400",
         "0." + "1" * 5000,

@@ -61,7 +61,10 @@ def exact_float(text: str) -> float | Decimal | Raw:
         exact = Decimal(text)
     except InvalidOperation:  # an exponent of over 18 digits, on zero
         return Raw(text.encode())
-    return value if Decimal(repr(value)) == exact else exact
+    if Decimal(repr(value)) == exact:
+        return value
+    # With exponent 0, as of 9007199254740993e0, it would be written as an integer.
+    return exact if exact.as_tuple().exponent else Decimal(f"{exact}.0")
 
 
 def exact_int(text: str) -> int | Raw:
