@@ -1,7 +1,12 @@
-"""The command line, run as a program: what it prints, where, and how it ends."""
+"""The command line: what it prints, where, and how it ends.
+
+Most tests call its `main` with streams of their own. Those about processes (pipes, terminals, exit codes that the
+interpreter has a say in) run it as a program.
+"""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -12,6 +17,7 @@ from typing import Any
 import pytest
 
 import fastcompletion as fc
+from fastcompletion.__main__ import main
 from tests import oracle, vectors
 
 VECTORS = vectors.ROOT
@@ -22,18 +28,37 @@ CHAT = (
     b'"usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7}}'
 )
 ODD = CHAT.replace(b'"usage"', b'"timings":{"prompt_n":5},"usage"')
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
+ENVIRONMENT |= {"TERM": "xterm", "COLUMNS": "100"}
 
 
-def run(*arguments: str | Path, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
+def run(*arguments: str | Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    out, err = io.BytesIO(), io.BytesIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "environ", ENVIRONMENT)
+        patch.setattr(sys, "argv", ["fastcompletion", *map(str, arguments)])
+        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), "utf-8"))
+        patch.setattr(sys, "stdout", io.TextIOWrapper(out, "utf-8", write_through=True))
+        patch.setattr(sys, "stderr", io.TextIOWrapper(err, "utf-8", write_through=True))
+        with pytest.raises(SystemExit) as exit:
+            main()
+        sys.stdout.flush()
+        printed, said = out.getvalue(), err.getvalue()
+    assert b"Traceback" not in said
+    return subprocess.CompletedProcess(arguments, exit.value.code or 0, printed, said)
+
+
+def program(*arguments: str | Path, shell: str = "", **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """Run it in a process of its own, with the redirections that a shell is told."""
     command = [sys.executable, "-m", "fastcompletion", *map(str, arguments)]
-    env = {**os.environ, "COLUMNS": "100", **environment}
-    return subprocess.run(command, input=stdin, capture_output=True, check=False, env=env)
+    if shell:
+        command = ["sh", "-c", f'exec "$@" {shell}', "sh", *command]
+    return subprocess.run(command, capture_output=True, check=False, env=ENVIRONMENT | environment)
 
 
 def printed(*arguments: str | Path, stdin: bytes = b"", code: int = 0) -> str:
     done = run(*arguments, stdin=stdin)
     assert done.returncode == code, done.stderr.decode()
-    assert b"Traceback" not in done.stderr
     return done.stdout.decode()
 
 
@@ -69,10 +94,16 @@ def test_version_and_nothing() -> None:
 
 def test_without_typer(tmp_path: Path) -> None:
     (tmp_path / "typer.py").write_text("raise ModuleNotFoundError('No module named typer', name='typer')")
-    done = run("show", PYTHONPATH=str(tmp_path))
-    assert done.returncode == 2
+    done = program("show", PYTHONPATH=str(tmp_path))
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"The command line needs typer")
     assert b'pip install "fastcompletion[cli]"' in done.stderr
-    assert b"Traceback" not in done.stderr
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_as_a_program(file: Any) -> None:
+    done = program("check", file(ODD))
+    assert (done.returncode, done.stdout.count(b"\n"), done.stderr) == (1, 1, b"")
 
 
 # -- show ----------------------------------------------------------------------------------------------------
@@ -114,7 +145,6 @@ def test_show_each_kind(file: Any, body: bytes, words: list[str]) -> None:
 def test_show_every_vector(file: Any, vector: vectors.Response) -> None:
     done = run("show", file(vector.body))
     assert done.returncode == (0 if vector.decode == "ok" or b"NaN" in vector.body else 1)
-    assert b"Traceback" not in done.stderr
     assert (done.stdout if done.returncode == 0 else done.stderr).strip()
 
 
@@ -128,7 +158,7 @@ def test_show_a_line(file: Any) -> None:
     assert b"Hello!" in done.stdout
     assert b"first of 2 responses" in done.stderr
     assert "Second" in printed("show", path, "--line", "3")
-    assert b"line 2 is blank" in run("show", path, "-n", "2").stderr
+    assert b"no response begins on line 2; the next one is on line 3" in run("show", path, "-n", "2").stderr
     assert run("show", path, "-n", "9").returncode == 2
 
 
@@ -223,6 +253,46 @@ def test_summary(file: Any) -> None:
     assert "2 findings in 2 of 2 bodies" in done.stderr.decode()
 
 
+def test_check_every_vector(file: Any) -> None:
+    found = 0
+    for vector in vectors.responses():
+        done = run("check", "--format", "json", file(vector.body))
+        findings = [json.loads(line) for line in done.stdout.splitlines()]
+        assert done.returncode == bool(findings), vector.name
+        if vector.decode == "error":
+            assert findings
+            assert {finding["kind"] for finding in findings} <= {"malformed", "truncated", "schema", "limit"}
+            continue
+        body = fc.decode(vector.body)
+        expected = [] if isinstance(body, fc.ErrorResponse) else fc.deviations(body)
+        assert sorted((finding["path"], finding["kind"]) for finding in findings) == sorted(
+            (deviation.path, deviation.kind) for deviation in expected
+        )
+        found += len(findings)
+    assert found > 20
+
+
+def test_check_does_not_depend_on_the_lines_before(file: Any) -> None:
+    bodies = [body for body in vectors.events().values() if b'"choices"' in body or b'"error"' in body]
+    found: dict[int, list[tuple[str, str]]] = {number: [] for number in range(1, len(bodies) + 1)}
+    for line in run("check", "--format", "json", file(b"\n".join(bodies), "log.jsonl")).stdout.splitlines():
+        finding = json.loads(line)
+        found[finding["line"]].append((finding["path"], finding["kind"]))
+    decoded = [fc.decode(body) for body in bodies]
+    expected = [[] if isinstance(body, fc.ErrorResponse) else fc.deviations(body) for body in decoded]
+    assert list(found.values()) == [[(one.path, one.kind) for one in deviations] for deviations in expected]
+    assert [] in found.values()
+    assert any(found.values())
+
+
+@pytest.mark.parametrize("command", ["show", "check", "collect"])
+def test_every_stream(command: str, file: Any) -> None:
+    for name, stream in vectors.streams().items():
+        done = run(command, file(stream, "stream.sse"))
+        assert done.returncode in (0, 1), (name, done.stderr)
+        assert done.stdout or done.stderr or command == "check"
+
+
 # -- collect and replay --------------------------------------------------------------------------------------
 
 
@@ -271,6 +341,7 @@ def test_replay_what_is_no_completion(file: Any, body: bytes) -> None:
 def test_files_that_cannot_be_read(command: str, tmp_path: Path, file: Any) -> None:
     for path, words in (
         (tmp_path / "missing", b"No such file"),
+        (tmp_path / ("long" * 1000), b"File name too long"),
         (tmp_path, b"is a directory"),
         (file(b"\x1f\x8b\x08", "a.gz"), b"gzip"),
         (file(b"\xff\xfe{\x00", "utf16"), b"UTF-16"),
@@ -278,7 +349,6 @@ def test_files_that_cannot_be_read(command: str, tmp_path: Path, file: Any) -> N
         done = run(command, path)
         assert done.returncode == 2, done
         assert words in done.stderr
-        assert b"Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -288,20 +358,103 @@ def test_files_that_cannot_be_read(command: str, tmp_path: Path, file: Any) -> N
 def test_odd_files(command: str, content: bytes, file: Any) -> None:
     done = run(command, file(content))
     assert done.returncode in (0, 1, 2)
-    assert b"Traceback" not in done.stderr
     assert done.stderr or done.stdout
 
 
-def test_the_reader_may_leave(file: Any) -> None:
-    path = file((ODD + b"\n") * 20_000, "log.jsonl")
-    command = [sys.executable, "-m", "fastcompletion", "check", str(path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+# -- processes and terminals ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "content", "code"),  # all print more than any pipe holds
+    [
+        ("check", (ODD + b"\n") * 4_000, 1),
+        ("show", ODD.replace(b"Hello!", b"Hello! " * 200_000), 0),
+        ("replay", ODD.replace(b"Hello!", b"Hello! " * 200_000), 0),
+    ],
+    ids=["check", "show", "replay"],
+)
+def test_the_reader_may_leave(file: Any, command: str, content: bytes, code: int) -> None:
+    program = [sys.executable, "-m", "fastcompletion", command, str(file(content))]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout
         assert process.stderr
-        process.stdout.readline()
+        process.stdout.read(1)
         process.stdout.close()
         assert process.stderr.read() == b""
-        assert process.wait() == 1
+        assert process.wait() == code
+
+
+posix = pytest.mark.skipif(os.name != "posix", reason="needs a shell and pseudo-terminals")
+
+
+@posix
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("arguments", [["show"], ["check"], ["--help"]])
+def test_a_full_disk(file: Any, arguments: list[str]) -> None:
+    done = program(*arguments, *([file(ODD)] if arguments[0] != "--help" else []), shell=">/dev/full")
+    assert (done.returncode, done.stderr) == (2, b"Error: stdout: No space left on device\n")
+
+
+@posix
+def test_closed_streams(file: Any) -> None:
+    done = program("show", shell="<&-")
+    assert (done.returncode, done.stderr) == (2, b"Error: -: is empty; there is no response to show\n")
+    assert program("check", file(ODD), shell=">&-").returncode == 1
+    assert program("check", file(ODD), "missing", shell="2>&-").returncode == 2
+
+
+def on_a_terminal(*arguments: str | Path, **environment: str) -> bytes:
+    """What a terminal gets, of stdout and of stderr."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "fastcompletion", *map(str, arguments)]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=ENVIRONMENT | environment):
+        os.close(theirs)
+        written = b""
+        try:
+            while piece := os.read(ours, 65536):
+                written += piece
+        except OSError:  # how Linux says that nobody has the other side open
+            pass
+    os.close(ours)
+    return written
+
+
+@posix
+@pytest.mark.parametrize("command", ["show", "check"])
+def test_colours_on_a_terminal(file: Any, command: str) -> None:
+    path = file(ODD)
+    assert b"\x1b[36m$.timings\x1b[0m" in on_a_terminal(command, path)
+    assert b"\x1b" not in on_a_terminal(command, path, NO_COLOR="1")
+    assert b"$.timings" in on_a_terminal(command, path, NO_COLOR="1")
+    assert b"\x1b" not in program(command, path).stdout
+
+
+@posix
+def test_the_summary_is_for_terminals(file: Any) -> None:
+    path = file(ODD)
+    assert b"in 1 of 1 body" in on_a_terminal("check", path)
+    assert b"in 1 of 1 body" not in on_a_terminal("check", "--no-summary", path)
+    assert run("check", path).stderr == b""
+
+
+HOSTILE = "a\x1b[31m\x7f\x9b\u202e\u2028b"
+
+
+@posix
+def test_no_control_character_reaches_a_terminal(file: Any) -> None:
+    body = json.loads(ODD) | {HOSTILE: HOSTILE, "model": HOSTILE, "id": HOSTILE}
+    body["choices"][0]["message"]["content"] = HOSTILE
+    record = {"custom_id": HOSTILE, "response": None, "error": {"message": HOSTILE}}
+    error = {"error": {"message": HOSTILE, "code": HOSTILE}}
+    for number, value in enumerate((body, record, error, {"object": HOSTILE})):
+        path = file(json.dumps(value).encode(), f"{number}.json")
+        for arguments in (["show"], ["show", "--json"], ["check"], ["collect"], ["replay"]):
+            written = on_a_terminal(*arguments, path, NO_COLOR="1").decode()
+            assert written
+            for character in "\x1b\x7f\x9b\u202e\u2028":
+                assert character not in written, (arguments, value, written)
 
 
 PEAK = """

@@ -21,11 +21,11 @@ from typing import Annotated
 import typer
 
 import fastcompletion as fc
-from fastcompletion.cli._findings import Checked, Dialect, Finding, OutputFormat, check_entry, finding_of
+from fastcompletion.cli._findings import Checked, Checker, Dialect, Finding, OutputFormat, finding_of
 from fastcompletion.cli._inputs import TOLERANT, CannotRunError, Entry, InputFile, unwrap
 from fastcompletion.cli._page import Page, indented, show_batch, show_body, show_stream
 from fastcompletion.cli._report import Report
-from fastcompletion.cli._text import clean, warn
+from fastcompletion.cli._text import clean, clean_json, warn
 
 __all__ = ["app", "main"]
 
@@ -294,12 +294,12 @@ def check(
     ] = None,
 ) -> None:
     """List what responses do against a schema."""
-    report = Report(format, files)
+    checker, report = Checker(dialect), Report(format, files)
     could_run = True
     with _running(unread=FINDINGS):  # only findings are written
         try:
             for path in files:
-                could_run &= _check_file(path, dialect, report)
+                could_run &= _check_file(path, checker, report)
         finally:
             report.close()
     if summary or (summary is None and sys.stderr.isatty()):
@@ -365,20 +365,24 @@ def _replay(file: InputFile, size: int | None) -> None:
     encoder = fc.StreamEncoder(TOLERANT)
     for chunk in fc.chunks(completion, size=size):
         encoder.add(chunk)
-        sys.stdout.buffer.write(encoder.take())
+        _write_events(encoder.take())
     encoder.add_done()
-    sys.stdout.buffer.write(encoder.take())
+    _write_events(encoder.take())
     sys.stdout.buffer.flush()
 
 
-def _check_file(path: Path, dialect: Dialect, report: Report) -> bool:
+def _write_events(events: bytes) -> None:
+    sys.stdout.buffer.write(clean_json(events.decode()).encode() if sys.stdout.isatty() else events)
+
+
+def _check_file(path: Path, checker: Checker, report: Report) -> bool:
     """Check one file; say whether it could be read."""
     is_empty = True
     try:
         with closing(InputFile(path, "check")) as file:
             for entry in file.entries():
                 is_empty = False
-                report.add(file.name, check_entry(entry, dialect), len(entry.text))
+                report.add(file.name, checker.check(entry), len(entry.text))
             if is_empty:
                 report.add(file.name, Checked([Finding(1, "$", "truncated", "empty: no body in it", offset=0)]))
     except CannotRunError as error:

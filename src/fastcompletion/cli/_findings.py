@@ -17,17 +17,15 @@ from fastcompletion.cli._text import clean
 
 __all__ = [
     "Checked",
+    "Checker",
     "Dialect",
     "Finding",
     "OutputFormat",
-    "check_entry",
     "deviations_of",
     "finding_of",
     "who",
     "words_for",
 ]
-
-_CHECKING = fc.Codec()
 
 
 class Dialect(str, Enum):
@@ -138,43 +136,61 @@ def deviations_of(obj: fc.AnyCompletion, against: type[msgspec.Struct] | None = 
         raise fc.LimitError("Nested too deeply to be compared with the schema", limit="nesting depth") from error
 
 
-def check_entry(entry: Entry, dialect: Dialect) -> Checked:
-    """Hold one body against what the dialect stands for."""
-    batch = unwrap(entry.text)
-    if batch and batch.body is None:
-        return Checked([], error=batch.error)
-    prefix = BODY_OF_BATCH if batch else ()
-    text, skipped = (batch.body, batch.offset) if batch and batch.body is not None else (entry.text, 0)
-    try:
-        obj = _CHECKING.decode(text)
-        of_document = dialect is Dialect.any or isinstance(obj, fc.ChatCompletion)
-        is_error = isinstance(obj, fc.ErrorResponse)
-        deviations = deviations_of(obj, _AGAINST[dialect]) if of_document and not is_error else []
-    except fc.DecodeError as error:
-        return Checked([finding_of(error, entry, skipped)])
-    if isinstance(obj, fc.ErrorResponse):
-        return Checked([], error=obj.info.message or "no message")
-    if not of_document:
-        reason = (
-            f"the {_CALLED[dialect]} is about whole chat completions, and this is a {type(obj).__name__};"
-            " check it with --dialect any"
-        )
-        (line,) = _lines_for(entry, ["$"], prefix)
-        return Checked([Finding(line, "$", "other", reason)])
-    lines = _lines_for(entry, [deviation.path for deviation in deviations], prefix)
-    findings = [
-        Finding(
-            line,
-            deviation.path,
-            deviation.kind,
-            words_for(deviation, _CALLED[dialect]),
-            deviation.expected,
-            deviation.example,
-            senders_of(deviation.path, deviation.kind, deviation.example),
-        )
-        for line, deviation in zip(lines, deviations, strict=True)
-    ]
-    return Checked(sorted(findings, key=lambda finding: finding.line))
+class Checker:
+    """Holds bodies against what a dialect stands for."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._codec = fc.Codec()
+        self._strict = fc.Codec(strict=True)
+        # A strict codec sees in microseconds that a body is clean, and takes 0.1 ms to say where it is not. Bodies of
+        # one log are alike, so the last one tells whether to ask it.
+        self._may_be_clean = dialect is Dialect.any
+
+    def check(self, entry: Entry) -> Checked:
+        """What one body, or the one in a batch record, has against it."""
+        batch = unwrap(entry.text)
+        if batch and batch.body is None:
+            return Checked([], error=batch.error)
+        prefix = BODY_OF_BATCH if batch else ()
+        text, skipped = (batch.body, batch.offset) if batch and batch.body is not None else (entry.text, 0)
+        if self._may_be_clean and self._is_clean(text):
+            return Checked([])
+        try:
+            obj = self._codec.decode(text)
+            if isinstance(obj, fc.ErrorResponse):
+                return Checked([], error=obj.info.message or "no message")
+            if self._dialect is not Dialect.any and not isinstance(obj, fc.ChatCompletion):
+                reason = (
+                    f"the {_CALLED[self._dialect]} is about whole chat completions, and this is a"
+                    f" {type(obj).__name__}; check it with --dialect any"
+                )
+                (line,) = _lines_for(entry, ["$"], prefix)
+                return Checked([Finding(line, "$", "other", reason)])
+            deviations = deviations_of(obj, _AGAINST[self._dialect])
+        except fc.DecodeError as error:
+            return Checked([finding_of(error, entry, skipped)])
+        self._may_be_clean = self._dialect is Dialect.any and not deviations
+        lines = _lines_for(entry, [deviation.path for deviation in deviations], prefix)
+        findings = [
+            Finding(
+                line,
+                deviation.path,
+                deviation.kind,
+                words_for(deviation, _CALLED[self._dialect]),
+                deviation.expected,
+                deviation.example,
+                senders_of(deviation.path, deviation.kind, deviation.example),
+            )
+            for line, deviation in zip(lines, deviations, strict=True)
+        ]
+        return Checked(sorted(findings, key=lambda finding: finding.line))
+
+    def _is_clean(self, text: bytes) -> bool:
+        try:
+            return not isinstance(self._strict.decode(text), fc.ErrorResponse)
+        except fc.DecodeError:
+            return False
 
 
 def _lines_for(entry: Entry, paths: list[str], prefix: _Steps) -> list[int]:

@@ -21,7 +21,7 @@ from fastcompletion.cli._findings import deviations_of, who, words_for
 from fastcompletion.cli._inputs import TOLERANT, Batch
 from fastcompletion.cli._lenient import get, items_in, members_in, text_or_empty
 from fastcompletion.cli._senders import senders_of
-from fastcompletion.cli._text import CONTROLS, clean, console, count, lines_of
+from fastcompletion.cli._text import clean, clean_json, console, count, lines_of
 
 __all__ = [
     "POSITION",
@@ -78,9 +78,8 @@ class Page:
     def json(self, text: str) -> None:
         """Print JSON that is laid out already."""
         if self.is_styled:
-            # Outside strings JSON has no such characters, and in strings it may escape them.
-            escaped = text.translate({code: f"\\u{code:04x}" for code in CONTROLS if code >= 0x7F})
-            self._console.print(Syntax(escaped, "json", theme="ansi_dark", background_color="default", word_wrap=True))
+            shown = Syntax(clean_json(text), "json", theme="ansi_dark", background_color="default", word_wrap=True)
+            self._console.print(shown)
         else:
             sys.stdout.write(text + "\n")
 

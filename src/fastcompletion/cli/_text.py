@@ -9,11 +9,11 @@ from typing import Final
 import typer
 from rich.console import Console
 
-__all__ = ["CONTROLS", "clean", "console", "count", "lines_of", "warn"]
+__all__ = ["clean", "clean_json", "console", "count", "lines_of", "warn"]
 
 
 # What a terminal would obey, or would show in another order than it is (bidirectional controls: CVE-2021-42574).
-CONTROLS: Final[Mapping[int, str]] = {
+_CONTROLS: Final[Mapping[int, str]] = {
     code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
     for codes in (
         range(0x09),
@@ -26,11 +26,20 @@ CONTROLS: Final[Mapping[int, str]] = {
     )
     for code in codes
 } | {0x0A: "\\n", 0x0D: "\\r"}
+_JSON_CONTROLS: Final[Mapping[int, str]] = {code: f"\\u{code:04x}" for code in _CONTROLS if code >= 0x7F}
 
 
 def clean(text: str) -> str:
     """A text as one line of a terminal may have it: control characters, and halves of surrogate pairs, as escapes."""
-    return text if text.isascii() and text.isprintable() else text.translate(CONTROLS)
+    return text if text.isascii() and text.isprintable() else text.translate(_CONTROLS)
+
+
+def clean_json(text: str) -> str:
+    """JSON, or a stream of it, with control characters escaped, as JSON allows: they stand in strings only.
+
+    Those below 0x20 may not stand in strings, and lay the JSON out.
+    """
+    return text.translate(_JSON_CONTROLS)
 
 
 def lines_of(text: str) -> list[str]:
