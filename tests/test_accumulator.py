@@ -384,6 +384,19 @@ def test_logprobs_and_token_ids() -> None:
     assert document(added(*chunks[:1]))["choices"][0]["logprobs"] is None
 
 
+@pytest.mark.parametrize("value", [{}, [], 0, "", False, {"a": 1}, [1]])
+@pytest.mark.parametrize("member", ["token_ids", "logprobs", "stop_reason"])
+def test_odd_kinds_count_whatever_was_learnt(member: str, value: Any) -> None:
+    chunks = [choice({"content": "a"}), choice({"content": "b"}, **{member: value}), choice({"content": "c"})]
+    codec, total = fc.Codec(), fc.Accumulator()
+    for chunk in chunks:
+        codec.decode(json.dumps(chunk))
+    for chunk in chunks:
+        total.add(codec.decode(json.dumps(chunk)))  # type: ignore[arg-type]
+    assert document(total) == document(added(*chunks))
+    assert document(total)["choices"][0][member] == ([] if member == "token_ids" and value == [] else value)
+
+
 def test_text_completions() -> None:
     def chunk(text: str, **others: Any) -> dict[str, Any]:
         return {"object": "text_completion", "id": "t", "choices": [{"index": 0, "text": text} | others]}

@@ -357,10 +357,10 @@ class _ChoiceSoFar:
             self.add_content(content)
         if reasoning or reasoning_content:
             self.add_delta_texts({"reasoning": reasoning, "reasoning_content": reasoning_content})
-        if choice.logprobs:
-            self.add_logprobs(choice.logprobs)
-        if choice.token_ids:
-            self.add_token_ids(choice.token_ids)
+        if (logprobs := choice.logprobs) is not None and logprobs is not UNSET:
+            self.add_logprobs(logprobs)
+        if (token_ids := choice.token_ids) is not None and token_ids is not UNSET:
+            self.add_token_ids(token_ids)
         return True
 
     def change(self, choice: Any, content: Any) -> None:

@@ -250,7 +250,10 @@ class Extra(MutableMapping[str, Any]):
         return read_raw(self._find(name))
 
     def raw(self, name: str) -> bytes:
-        """The member's JSON exactly as it came (or as it would be written, where a caller has set it).
+        """The member's JSON as it came, or as it would be written where that was not kept.
+
+        Not kept is it where a caller has set the member, and in the few bodies that are built in Python (see
+        `Codec`), in which 1.50 is 1.5.
 
         Args:
             name: The member's name on the wire.
