@@ -51,7 +51,7 @@ ALLOWED: dict[str, set[str]] = {
     "openai": set(),
     "vllm": set(),
     "_stream": {"_codec", "_sse", "_schema", "_extra", "_errors"},
-    "_members": {"_dialect", "_extra"},
+    "_members": {"_dialect", "_extra", "_errors"},
     "_accumulator": {"_stream", "_codec", "_sse", "_members", "_schema", "_extra", "_errors"},
     "_replay": {"_members", "_schema", "_extra"},
     "__init__": {

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import binascii
 import copy
-import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
@@ -17,7 +16,19 @@ from msgspec import UNSET, Raw, Struct
 from fastcompletion._codec import encode
 from fastcompletion._errors import LimitError, TruncatedError, UpstreamError
 from fastcompletion._extra import Extensible, is_array, is_object
-from fastcompletion._members import Members, assemble, changes, fit, members_of, merge, plain
+from fastcompletion._members import (
+    Members,
+    assemble,
+    changes,
+    elements,
+    fit,
+    joined,
+    members_in,
+    members_of,
+    merge,
+    none_if_null,
+    plain,
+)
 from fastcompletion._schema import (
     Audio,
     ChatCompletion,
@@ -160,22 +171,15 @@ class Accumulator:
 
     def _index_of(self, choice: Any, position: int) -> int:
         index = getattr(choice, "index", None)
-        return index if isinstance(index, int) and index >= 0 else position
+        return index if isinstance(index, int) and not isinstance(index, bool) and index >= 0 else position
 
     def _check(self, choices: list[tuple[int, Any]]) -> None:
         """Refuse a chunk before anything of it is added."""
         if len({*self._choices, *(index for index, _ in choices)}) > self._max_choices:
             raise LimitError("Too many choices", limit="max_choices", path="$.choices")
         for index, choice in choices:
-            known = self._choices.get(index)
-            calls = _fragments_of(_holder_of(choice))
-            number = len(known.calls.all) if known else 0
-            if number + len(calls) <= self._max_tool_calls:
-                continue
-            trial = copy.deepcopy(known.calls) if known else _ToolCalls()
-            for call in calls:
-                trial.add(call, _ignore)
-            if len(trial.all) > self._max_tool_calls:
+            calls = self._choices[index].calls if index in self._choices else _ToolCalls()
+            if calls.number_with(_fragments_of(_holder_of(choice)), self._max_tool_calls) > self._max_tool_calls:
                 path = f"$.choices[{index}].message.tool_calls"
                 raise LimitError("Too many tool calls", limit="max_tool_calls", path=path)
 
@@ -212,7 +216,7 @@ class Accumulator:
         found: Usage | None = self._usage
         if found is None:
             found = next((choice.usage for choice in self._choices.values() if choice.usage is not None), None)
-        if found is None and is_object(groq := plain(self._members.get("x_groq"))) and is_object(groq.get("usage")):
+        if found is None and (groq := members_in(self._members.get("x_groq"))) and members_in(groq.get("usage")):
             found = fit(ChatCompletion, "usage", groq["usage"])
         return copy.copy(found)
 
@@ -322,11 +326,16 @@ class _ChoiceSoFar:
         self.audio: Members = {}
         self.audio_data: list[str] = []
         self.audio_text: list[str] = []
-        self.details: list[Members] = []  # reasoning_details
+        self.lists: dict[str, list[Any]] = {}
+        self.details: list[Any] = []  # of reasoning_details
+        self.details_by_key: dict[str, _Detail] = {}
         self.token_ids: list[Any] | None = None
         self.logprobs: Members | None = None
         self.odd_logprobs: Any = None
-        self.plain_logprobs: type[Any] | None = None  # whose content alone needs a look: half the cost of a chunk
+        # The class and the refusal (null or absent) of log probabilities whose content alone needs a look: that
+        # halves the cost of a chunk.
+        self.plain_logprobs: type[Any] | None = None
+        self.plain_refusal: Any = None
         self.members: Members = {}
         self.message: Members = {}
         # For the hot path: copies of the last choice and delta that `add_text` may compare others with.
@@ -350,9 +359,11 @@ class _ChoiceSoFar:
             return False
         if content.__class__ is not str and content is not None and content is not UNSET:
             return False  # a list of parts (Mistral)
+        if self.finish_reason and content:
+            self.note_content()
         twin.delta, twin.logprobs, twin.token_ids = delta, choice.logprobs, choice.token_ids
         if not _same(twin, choice):
-            self.change(choice, content)
+            self.change(choice)
         if content or (content is not None and content is not UNSET and not self.texts["content"]):
             self.add_content(content)
         if reasoning or reasoning_content:
@@ -363,10 +374,8 @@ class _ChoiceSoFar:
             self.add_token_ids(token_ids)
         return True
 
-    def change(self, choice: Any, content: Any) -> None:
+    def change(self, choice: Any) -> None:
         """Add what a choice has beside its delta, its log probabilities and its token ids, and the last one had not."""
-        if self.finish_reason and content:
-            self.note_content()
         for name, value in changes(self.twin, choice):
             self.add_member(name, value)
         self.twin = copy.copy(choice)
@@ -447,14 +456,27 @@ class _ChoiceSoFar:
                 self.call.add(value, _ignore)
             elif name == "audio" and isinstance(value, Extensible):
                 self.add_audio(value)
-            elif name == "reasoning_details" and is_array(details := plain(value)):
+            elif name == "reasoning_details" and (details := elements(value)) is not None:
                 for detail in details:
-                    _add_detail(self.details, detail)
-            elif name in _LISTS and is_array(items := plain(value)):
-                known = self.message.get(name)
-                self.message[name] = [*known, *items] if is_array(known) else items
+                    self.add_detail(detail)
+            elif name in _LISTS and (items := elements(value)) is not None:
+                self.lists.setdefault(name, []).extend(items)
             else:
                 merge(self.message, name, value)
+
+    def add_detail(self, new: Any) -> None:
+        """OpenRouter: fragments of one detail share index and type; the signature comes late."""
+        parts = members_in(new)
+        if parts is None:
+            self.details.append(new)
+            return
+        index = plain(parts.get("index"))
+        key = repr((index, plain(parts.get("type"))))
+        detail = None if index is None else self.details_by_key.get(key)
+        if detail is None:
+            detail = self.details_by_key[key] = _Detail()
+            self.details.append(detail)
+        detail.add(parts)
 
     def note_call(self, kind: str, detail: str) -> None:
         self.note(kind, f"{self.path}.message.tool_calls", detail)
@@ -467,8 +489,8 @@ class _ChoiceSoFar:
         if self.logprobs is None:
             self.logprobs = {}
         content = getattr(fragment, "content", None)
-        is_plain = fragment.__class__ is self.plain_logprobs and not fragment.refusal and fragment.added_ is UNSET
-        if is_plain and content.__class__ is list:
+        is_plain = fragment.__class__ is self.plain_logprobs and fragment.refusal is self.plain_refusal
+        if is_plain and content.__class__ is list and fragment.added_ is UNSET:
             self.logprobs["content"] += content
             return
         for name, value in members_of(fragment):
@@ -479,8 +501,10 @@ class _ChoiceSoFar:
                 known += value
             else:
                 self.logprobs[name] = [*value]
-        compiled = not fragment.__learnt__ and fragment.added_ is UNSET and is_array(self.logprobs.get("content"))
-        self.plain_logprobs = fragment.__class__ if compiled else None
+        self.plain_refusal = getattr(fragment, "refusal", UNSET)
+        quiet = self.plain_refusal is None or self.plain_refusal is UNSET
+        is_plain = quiet and not fragment.__learnt__ and is_array(self.logprobs.get("content"))
+        self.plain_logprobs = fragment.__class__ if is_plain else None
 
     def add_token_ids(self, ids: Any) -> None:
         if is_array(ids):
@@ -517,8 +541,10 @@ class _ChoiceSoFar:
             audio: Members = {"expires_at": 0} | self.audio
             audio |= {"data": _join_base64(self.audio_data), "transcript": _join(self.audio_text)}
             message["audio"] = assemble(Audio, audio)
+        message |= {name: joined(items) for name, items in self.lists.items()}
         if self.details:
-            message["reasoning_details"] = copy.deepcopy(self.details)
+            details = [detail.built() if isinstance(detail, _Detail) else detail for detail in self.details]
+            message["reasoning_details"] = Raw(encode(details))
         if not message["content"] and (self.calls.all or self.call or message["refusal"]):
             message["content"] = None  # "" beside a call or a refusal is the first chunk's, and says nothing
         own = {"finish_reason": self.finish_reason, "logprobs": self.joined_logprobs(Choice)} | self.members
@@ -540,6 +566,25 @@ class _ChoiceSoFar:
         return assemble(ChoiceLogprobs if struct is Choice else CompletionLogprobs, own)
 
 
+class _Detail:
+    """One of the reasoning_details, in fragments."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, list[str]] = {}
+        self.members: Members = {}
+
+    def add(self, parts: Members) -> None:
+        for name, value in parts.items():
+            text = plain(value) if name in ("text", "summary", "data") else None
+            if isinstance(text, str):
+                self.texts.setdefault(name, []).append(text)
+            elif none_if_null(self.members.get(name)) is None or (name == "signature" and none_if_null(value)):
+                self.members[name] = value
+
+    def built(self) -> Members:
+        return self.members | {name: _join(fragments) for name, fragments in self.texts.items()}
+
+
 class _ToolCalls:
     """The calls of one choice, and which fragment belongs to which."""
 
@@ -549,6 +594,18 @@ class _ToolCalls:
 
     def add(self, fragment: Any, note: Callable[[str, str], None]) -> None:
         self.find(fragment, note).add(fragment, note)
+
+    def number_with(self, fragments: list[Any], limit: int) -> int:
+        """How many calls there would be with these fragments; no more than ``limit`` if surely no more."""
+        if len(self.all) + len(fragments) <= limit:
+            return limit
+        outlines = {id(call): call.outline() for call in self.all}
+        trial = _ToolCalls()
+        trial.all = [*outlines.values()]
+        trial.by_index = {index: outlines[id(call)] for index, call in self.by_index.items()}
+        for fragment in fragments:
+            trial.add(fragment, _ignore)
+        return len(trial.all)
 
     def find(self, fragment: Any, note: Callable[[str, str], None]) -> _Call:
         index = _tool_index(getattr(fragment, "index", None))
@@ -598,6 +655,13 @@ class _Call:
     def is_whole(self) -> bool:
         return any(function.is_whole() for function in self.functions.values())
 
+    def outline(self) -> _Call:
+        """A copy to try fragments on."""
+        twin = copy.copy(self)
+        twin.functions = {name: function.outline() for name, function in self.functions.items()}
+        twin.members = {}
+        return twin
+
     def add(self, fragment: Any, note: Callable[[str, str], None]) -> None:
         for name, value in members_of(fragment):
             if value is None or name == "index":
@@ -629,6 +693,9 @@ class _Function:
         self.name = ""
         self.arguments: list[str] = []
         self.members: Members = {}
+        self.begun = False  # have any arguments come?
+        self.end = _ObjectEnd()
+        self.unread = 0  # the first of the arguments that `end` has not seen
 
     def add(self, function: Any, note: Callable[[str, str], None]) -> None:
         for name, value in members_of(function):
@@ -638,7 +705,7 @@ class _Function:
                 self.add_name(_str(value), note)
             elif name in ("arguments", "input"):
                 # MiniMax: an object
-                self.arguments.append(value if isinstance(value, str) else encode(value).decode())
+                self.add_arguments(value if isinstance(value, str) else encode(value).decode())
             else:
                 merge(self.members, name, value)
 
@@ -647,20 +714,57 @@ class _Function:
             return
         if name.startswith(self.name):
             self.name = name
-        elif not any(self.arguments):
+        elif not self.begun:
             self.name += name
         else:
             note("tool_name_after_arguments", repr(name))
 
+    def add_arguments(self, text: str) -> None:
+        self.arguments.append(text)
+        self.begun = self.begun or text != ""
+
     def is_whole(self) -> bool:
-        try:
-            return isinstance(json.loads("".join(self.arguments)), dict)
-        except (ValueError, RecursionError):
-            return False
+        """Have the arguments come to their end? Asked for odd fragments only, so that others are not looked at."""
+        for text in self.arguments[self.unread :]:
+            self.end.add(text)
+        self.unread = len(self.arguments)
+        return self.end.is_reached
+
+    def outline(self) -> _Function:
+        """A copy without the texts, of which there may be many."""
+        self.is_whole()
+        twin = copy.copy(self)
+        twin.end, twin.unread, twin.arguments, twin.members = copy.copy(self.end), 0, [], {}
+        return twin
 
     def built(self, struct: type[S]) -> S:
         text = "input" if struct is CustomTool else "arguments"
         return assemble(struct, {"name": self.name, **self.members, text: _join(self.arguments)})
+
+
+class _ObjectEnd:
+    """Where JSON text that comes in fragments closes the object or array that it begins with. Each fragment is read once."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.in_string = False
+        self.is_escaped = False
+        self.is_reached = False
+
+    def add(self, text: str) -> None:
+        for character in text:
+            if self.is_escaped:
+                self.is_escaped = False
+            elif self.in_string:
+                self.is_escaped = character == "\\"
+                self.in_string = character != '"'
+            elif character == '"':
+                self.in_string = True
+            elif character in "{[":
+                self.depth += 1
+            elif character in "}]":
+                self.depth -= 1
+                self.is_reached = self.is_reached or self.depth == 0
 
 
 # -- parts of chunks -----------------------------------------------------------------------------------------
@@ -745,20 +849,3 @@ def _texts_of_parts(parts: list[Any]) -> Iterator[tuple[str, str]]:
         for inner in thinking if is_array(thinking) else [{"text": thinking}]:
             if is_object(inner) and isinstance(text := inner.get("text"), str):
                 yield "reasoning_content", text
-
-
-def _add_detail(details: list[Members], new: Any) -> None:
-    """OpenRouter: fragments of one detail share index and type; the signature comes late."""
-    if not is_object(new):
-        details.append(new)
-        return
-    key = (new.get("index"), new.get("type"))
-    known = next((one for one in details if is_object(one) and (one.get("index"), one.get("type")) == key), None)
-    if known is None or key[0] is None:
-        details.append({**new})
-        return
-    for name, value in new.items():
-        if name in ("text", "summary", "data") and isinstance(value, str) and isinstance(known.get(name), str):
-            known[name] += value
-        elif known.get(name) is None or (name == "signature" and value is not None):
-            known[name] = value

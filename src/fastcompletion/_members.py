@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 from collections.abc import Iterator
 from functools import lru_cache
@@ -12,9 +11,22 @@ import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from fastcompletion._dialect import members
+from fastcompletion._errors import LimitError
 from fastcompletion._extra import Added, is_array, is_object, read_raw, stored
 
-__all__ = ["Members", "assemble", "changes", "fit", "members_of", "merge", "plain"]
+__all__ = [
+    "Members",
+    "assemble",
+    "changes",
+    "elements",
+    "fit",
+    "joined",
+    "members_in",
+    "members_of",
+    "merge",
+    "none_if_null",
+    "plain",
+]
 
 Members: TypeAlias = dict[str, Any]
 S = TypeVar("S", bound=Struct)
@@ -27,7 +39,12 @@ def members_of(obj: Any) -> Iterator[tuple[str, Any]]:
         if value is not UNSET:
             yield name, value
     for name, value in stored(obj).items():
-        yield name, None if isinstance(value, Raw) and bytes(value) == b"null" else value
+        yield name, none_if_null(value)
+
+
+def none_if_null(value: Any) -> Any:
+    """A value, or None if it is the `Raw` of a null."""
+    return None if isinstance(value, Raw) and bytes(value) == b"null" else value
 
 
 def changes(before: Any, after: Any) -> Iterator[tuple[str, Any]]:
@@ -38,7 +55,7 @@ def changes(before: Any, after: Any) -> Iterator[tuple[str, Any]]:
     for attribute, name in _names_of(after.__class__):
         value = getattr(after, attribute)
         if value is not UNSET and value != getattr(before, attribute):
-            yield name, None if isinstance(value, Raw) and bytes(value) == b"null" else value
+            yield name, none_if_null(value)
 
 
 @lru_cache(maxsize=64)  # of classes that are compiled and given up as codecs learn
@@ -48,32 +65,62 @@ def _names_of(cls: Any) -> tuple[tuple[str, str], ...]:
     return (*known, *((slot, name) for name, slot in cls.__learnt__.items()))
 
 
+class _Merged(Members):
+    """An object that came in parts: its members, of which those of extras are `Raw`."""
+
+
 def merge(own: Members, name: str, value: Any) -> None:
     """The last one that is not null; objects member by member, since servers send one in parts (sglext, x_groq)."""
     known = own.get(name)
-    if _is_map(known) and _is_map(value):
-        with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):  # a lone surrogate: the last one, whole
-            merged = {**_map(known), **_map(value)}
-            value = Raw(msgspec.json.encode(merged)) if isinstance(value, Raw) else merged
+    if known is not None and (parts := members_in(value)) is not None:
+        if not isinstance(known, _Merged) and (first := members_in(known)) is not None:
+            known = own[name] = _Merged(first)
+        if isinstance(known, _Merged):
+            known.update(parts)
+            return
     own[name] = value
 
 
-def _is_map(value: Any) -> bool:
-    return is_object(value) or (isinstance(value, Raw) and bytes(value).startswith(b"{"))
+def members_in(value: Any) -> Members | None:
+    """The members of an object, those of a `Raw` as `Raw`; None if it is none."""
+    if isinstance(value, Raw) and bytes(value).startswith(b"{"):
+        try:
+            return _RAW_MEMBERS.decode(value)
+        except _UNREADABLE:
+            value = plain(value)
+    return value if is_object(value) else None
 
 
-def _map(value: Any) -> Members:
-    return _RAW_MEMBERS.decode(value) if isinstance(value, Raw) else value
+def elements(value: Any) -> list[Any] | None:
+    """The elements of an array, those of a `Raw` as `Raw`; None if it is none."""
+    if isinstance(value, Raw) and bytes(value).startswith(b"["):
+        try:
+            return _RAW_ELEMENTS.decode(value)
+        except _UNREADABLE:
+            value = plain(value)
+    return value if is_array(value) else None
 
 
 _RAW_MEMBERS = msgspec.json.Decoder(dict[str, Raw])
+_RAW_ELEMENTS = msgspec.json.Decoder(list[Raw])
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)  # lone surrogates, NaN by opt-in
+
+
+def joined(parts: Any) -> Any:
+    """One value of the parts of an array or an object: JSON as it came, if all of them are."""
+    values = [*parts.values()] if is_object(parts) else parts
+    if values and all(isinstance(value, Raw) for value in values):
+        return Raw(msgspec.json.encode(parts))
+    values = [plain(value) if isinstance(value, Raw) else _copied(value) for value in values]
+    return dict(zip(parts, values, strict=True)) if is_object(parts) else values
 
 
 def plain(value: Any) -> Any:
-    """An extra as a value."""
-    if is_object(value):
-        return {name: plain(item) for name, item in value.items()}
-    return read_raw(value, exact=True)
+    """An extra as a value; as its bytes, where Python does not read them (too many digits, nested too deeply)."""
+    try:
+        return read_raw(value, exact=True)
+    except LimitError:
+        return value
 
 
 def fit(struct: type[Any], name: str, value: Any) -> Any:
@@ -83,7 +130,7 @@ def fit(struct: type[Any], name: str, value: Any) -> Any:
         if isinstance(value, Raw):
             return msgspec.json.decode(value, type=annotation)
         return msgspec.convert(value, annotation, str_keys=True)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except _UNREADABLE:
         return plain(value)
 
 
@@ -92,11 +139,12 @@ def assemble(struct: type[S], own: Members) -> S:
     known = members(struct)
     values: Members = dict.fromkeys(struct.__struct_fields__, UNSET)
     extras: Members = {}
-    for name, value in own.items():
+    for name, part in own.items():
+        value = joined(part) if isinstance(part, _Merged) else _copied(part)
         if name in known:
-            values[known[name][0]] = fit(struct, name, value) if isinstance(value, Raw) else _copied(value)
+            values[known[name][0]] = fit(struct, name, value) if isinstance(value, Raw) else value
         else:
-            extras[name] = _copied(value)
+            extras[name] = value
     if "object" in values and values["object"] is UNSET:
         del values["object"]
     if extras:
@@ -108,4 +156,7 @@ def _copied(value: Any) -> Any:
     """A value that its new owner may change."""
     if is_array(value):
         return [*value]
-    return copy.deepcopy(value) if is_object(value) else value
+    try:
+        return copy.deepcopy(value) if is_object(value) else value
+    except RecursionError:
+        return value

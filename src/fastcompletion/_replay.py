@@ -61,12 +61,14 @@ def _chunks(completion: ChatCompletion, size: int | None) -> Iterator[ChatComple
     choices = own.pop("choices", None)
     own.pop("object", None)
     envelope = {name: own.pop(name) for name in _ENVELOPE if name in own}
+    own = {name: value for name, value in own.items() if value is not None}
+    is_empty = True
     for position, choice in enumerate(choices if is_array(choices) else ()):
         if isinstance(choice, Extensible):
+            is_empty = False
             for one in _choices(choice, position, size):
                 yield assemble(ChatCompletionChunk, {**envelope, "choices": [one]})
-    own = {name: value for name, value in own.items() if value is not None}
-    if own:
+    if own or is_empty:
         yield assemble(ChatCompletionChunk, {**envelope, "choices": [], **own})
 
 
