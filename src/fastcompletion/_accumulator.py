@@ -40,8 +40,10 @@ from fastcompletion._schema import (
     CompletionLogprobs,
     CustomTool,
     FunctionCall,
+    FunctionCallDelta,
     Message,
     ToolCall,
+    ToolCallDelta,
     Usage,
 )
 from fastcompletion._sse import ServerSentEvent
@@ -53,7 +55,7 @@ S = TypeVar("S", bound=Struct)
 
 _MAX_ANOMALIES = 100
 _TEXTS = ("content", "refusal", "reasoning", "reasoning_content")
-_QUIET = frozenset({"role", "content", "reasoning", "reasoning_content"})  # members of a delta that has only text
+_QUIET = frozenset({"role", "content", "reasoning", "reasoning_content", "tool_calls"})  # that `add_text` can add
 _LISTS = frozenset({"annotations", "images", "executed_tools"})  # whose fragments follow one another
 
 
@@ -63,7 +65,8 @@ class Anomaly(Struct, frozen=True):
     Args:
         kind: ``id_changed``, ``role_changed``, ``finish_reason_changed``, ``content_after_finish``,
             ``tool_index_reused`` (two calls under one index, told apart by id and name), ``tool_call_repeated``
-            (one id under several indexes, kept as several calls) or ``tool_name_after_arguments`` (ignored).
+            (one id under several indexes, kept as several calls), ``tool_name_after_arguments`` (ignored) or
+            ``choice_index_missing`` (its position was taken).
         path: Where in the completion, as ``$.choices[0].message``.
         detail: What came.
 
@@ -111,6 +114,9 @@ class Accumulator:
         # one's text, and the two are compared in C. Adding the same members again would change nothing: 0.8 us a
         # chunk instead of 8.
         self._twin: Any = None
+        # What was seen to change from chunk to chunk, as (attribute, name): looked at first, which halves the cost
+        # where each chunk has a usage (vLLM) or another extra.
+        self._varying: tuple[tuple[str, str], ...] = ()
 
     # -- what came -------------------------------------------------------------------------------------------
 
@@ -143,14 +149,29 @@ class Accumulator:
                     twin.choices = choices
                     twin.obfuscation = chunk.obfuscation
                     if not _same(twin, chunk):
-                        for name, value in changes(twin, chunk):
-                            self._add_member(name, value)
-                        self._twin = copy.copy(chunk)
+                        self._change(chunk)
                     return
         if isinstance(item, StreamError):
             self._errors.append(item)
         elif not isinstance(item, ServerSentEvent):
             self._add(item)
+
+    def _change(self, chunk: Any) -> None:
+        """Add what a chunk has beside its choices, and the last one had not."""
+        twin = self._twin
+        for attribute, name in self._varying:
+            value = getattr(chunk, attribute)
+            setattr(twin, attribute, value)
+            if value is not UNSET:
+                self._add_member(name, none_if_null(value))
+        if _same(twin, chunk):
+            return
+        found = [*changes(twin, chunk)]
+        for _, name, value in found:
+            self._add_member(name, value)
+        if chunk.added_ is UNSET:
+            self._varying += tuple((attribute, name) for attribute, name, _ in found)
+        self._twin = copy.copy(chunk)
 
     def _add(self, chunk: Any) -> None:
         choices = [
@@ -164,9 +185,12 @@ class Accumulator:
         for name, value in members_of(chunk):
             self._add_member(name, value)
         self._twin = copy.copy(chunk) if isinstance(chunk, ChatCompletionChunk) else None
+        self._varying = ()
         for index, choice in choices:
+            if (sent := getattr(choice, "index", None)) is not index:
+                self._note("choice_index_missing", f"$.choices[{index}]", f"{sent!r}, taken for {index}")
             if index not in self._choices:
-                self._choices[index] = _ChoiceSoFar(index, self._note)
+                self._choices[index] = _ChoiceSoFar(index, self._max_tool_calls, self._note)
             self._choices[index].add(choice)
 
     def _index_of(self, choice: Any, position: int) -> int:
@@ -177,9 +201,12 @@ class Accumulator:
         """Refuse a chunk before anything of it is added."""
         if len({*self._choices, *(index for index, _ in choices)}) > self._max_choices:
             raise LimitError("Too many choices", limit="max_choices", path="$.choices")
+        fragments: dict[int, list[Any]] = {}
         for index, choice in choices:
+            fragments.setdefault(index, []).extend(_fragments_of(_holder_of(choice)))
+        for index, new in fragments.items():
             calls = self._choices[index].calls if index in self._choices else _ToolCalls()
-            if calls.number_with(_fragments_of(_holder_of(choice)), self._max_tool_calls) > self._max_tool_calls:
+            if calls.number_with(new, self._max_tool_calls) > self._max_tool_calls:
                 path = f"$.choices[{index}].message.tool_calls"
                 raise LimitError("Too many tool calls", limit="max_tool_calls", path=path)
 
@@ -313,8 +340,9 @@ class Accumulator:
 class _ChoiceSoFar:
     """One choice: its texts as lists of fragments, its tool calls, and the members that replace one another."""
 
-    def __init__(self, index: int, note: Callable[[str, str, str], None]) -> None:
+    def __init__(self, index: int, max_calls: int, note: Callable[[str, str, str], None]) -> None:
         self.index = index
+        self.max_calls = max_calls
         self.note = note
         self.finish_reason: Any = None
         self.usage: Any = None
@@ -344,7 +372,7 @@ class _ChoiceSoFar:
         self.add_content = self.texts["content"].append
 
     def add_text(self, choice: Any) -> bool:
-        """Add a choice whose delta has nothing but texts of its own; False: it may have more, and nothing was added."""
+        """Add a choice whose delta has nothing but texts and calls of its own; False: nothing was added."""
         twin = self.twin
         if choice.__class__ is not twin.__class__:
             return False
@@ -355,11 +383,15 @@ class _ChoiceSoFar:
         twin_delta.content = content
         if reasoning or reasoning_content:
             twin_delta.reasoning, twin_delta.reasoning_content = reasoning, reasoning_content
+        if calls := delta.tool_calls:
+            if calls.__class__ is not list or len(self.calls.all) + len(calls) > self.max_calls:
+                return False
+            twin_delta.tool_calls = calls
         if not _same(twin_delta, delta):
             return False
         if content.__class__ is not str and content is not None and content is not UNSET:
             return False  # a list of parts (Mistral)
-        if self.finish_reason and content:
+        if self.finish_reason and (content or calls):
             self.note_content()
         twin.delta, twin.logprobs, twin.token_ids = delta, choice.logprobs, choice.token_ids
         if not _same(twin, choice):
@@ -372,11 +404,14 @@ class _ChoiceSoFar:
             self.add_logprobs(logprobs)
         if (token_ids := choice.token_ids) is not None and token_ids is not UNSET:
             self.add_token_ids(token_ids)
+        if calls:
+            for call in _fragments_of(delta):
+                self.calls.add(call, self.note_call)
         return True
 
     def change(self, choice: Any) -> None:
         """Add what a choice has beside its delta, its log probabilities and its token ids, and the last one had not."""
-        for name, value in changes(self.twin, choice):
+        for _, name, value in changes(self.twin, choice):
             self.add_member(name, value)
         self.twin = copy.copy(choice)
 
@@ -418,13 +453,13 @@ class _ChoiceSoFar:
         return f"$.choices[{self.index}]"
 
     def prepare(self, choice: Any) -> None:
-        """Say which next choice `add_text` may take: one whose delta differs from this one's in its texts alone."""
+        """Say which next choice `add_text` may take: whose delta differs from this one's in texts and calls alone."""
         self.twin = self.twin_delta = None
         delta = getattr(choice, "delta", None)
         if not isinstance(delta, Extensible) or delta.added_ is not UNSET or choice.added_ is not UNSET:
             return
         if any(value is not None for name, value in members_of(delta) if name not in _QUIET):
-            return  # what is joined to what came before, such as tool calls
+            return  # what is joined to what came before, such as annotations
         self.twin, self.twin_delta = copy.copy(choice), copy.copy(delta)
 
     def add_delta_texts(self, texts: Members) -> None:
@@ -590,7 +625,7 @@ class _ToolCalls:
 
     def __init__(self) -> None:
         self.all: list[_Call] = []
-        self.by_index: dict[int, _Call] = {}
+        self.by_index: dict[int | None, _Call] = {}
 
     def add(self, fragment: Any, note: Callable[[str, str], None]) -> None:
         self.find(fragment, note).add(fragment, note)
@@ -609,7 +644,10 @@ class _ToolCalls:
 
     def find(self, fragment: Any, note: Callable[[str, str], None]) -> _Call:
         index = _tool_index(getattr(fragment, "index", None))
-        call_id, name = _str(getattr(fragment, "id", None)), _name_of(fragment)
+        call_id = _str(getattr(fragment, "id", None))
+        if not call_id and index in self.by_index:  # mostly
+            return self.by_index[index]
+        name = _name_of(fragment)
         if index is None:  # Gemini, old Ollama; -1 (Bedrock proxies)
             known = next((call for call in self.all if call_id and call.id == call_id), None)
             if known:
@@ -647,6 +685,9 @@ class _Call:
         self.type = ""
         self.functions: dict[str, _Function] = {}  # by "function" and "custom": mostly one of them
         self.members: Members = {}
+        # As in `Accumulator`: copies of the last fragment and its function, to which the next are compared.
+        self.twin: Any = None
+        self.twin_function: Any = None
 
     @property
     def name(self) -> str:
@@ -663,6 +704,34 @@ class _Call:
         return twin
 
     def add(self, fragment: Any, note: Callable[[str, str], None]) -> None:
+        if not self.add_arguments(fragment):
+            self.add_members(fragment, note)
+
+    def add_arguments(self, fragment: Any) -> bool:
+        """Add a fragment that has nothing but arguments of its own; False: nothing was added."""
+        twin, twin_function = self.twin, self.twin_function
+        if fragment.__class__ is not twin.__class__:
+            return False
+        function = fragment.function
+        if function.__class__ is not twin_function.__class__:
+            return False
+        arguments = function.arguments
+        twin.function, twin_function.arguments = function, arguments
+        if arguments.__class__ is not str or not _same(twin_function, function) or not _same(twin, fragment):
+            return False
+        self.functions["function"].add_arguments(arguments)
+        return True
+
+    def add_members(self, fragment: Any, note: Callable[[str, str], None]) -> None:
+        self.twin = self.twin_function = None
+        function = getattr(fragment, "function", None)
+        if isinstance(fragment, ToolCallDelta) and isinstance(function, FunctionCallDelta):
+            # A piece of a name is joined each time.
+            whole = not function.name or (
+                "function" in self.functions and self.functions["function"].name == function.name
+            )
+            if whole and function.added_ is UNSET and fragment.added_ is UNSET and not fragment.custom:
+                self.twin, self.twin_function = copy.copy(fragment), copy.copy(function)
         for name, value in members_of(fragment):
             if value is None or name == "index":
                 continue
@@ -743,7 +812,7 @@ class _Function:
 
 
 class _ObjectEnd:
-    """Where JSON text that comes in fragments closes the object or array that it begins with. Each fragment is read once."""
+    """Where JSON text in fragments closes the object or array that it begins with. Each fragment is read once."""
 
     def __init__(self) -> None:
         self.depth = 0
