@@ -327,6 +327,11 @@ def test_replay(file: Any) -> None:
     assert back == expected
 
 
+def test_replay_a_message_with_a_delta_beside_it(file: Any) -> None:
+    both = CHAT.replace(b'"finish_reason"', b'"delta":{"content":"Hello!"},"finish_reason"')
+    assert printed("replay", file(both)) == printed("replay", file(CHAT))
+
+
 @pytest.mark.parametrize("body", [b"{", b'{"error":"x"}', b"", b"[]"])
 def test_replay_what_is_no_completion(file: Any, body: bytes) -> None:
     done = run("replay", file(body))

@@ -76,6 +76,7 @@ def _choices(choice: Any, position: int, size: int | None) -> Iterator[ChunkChoi
     """One choice in the order of a stream."""
     own = {name: value for name, value in members_of(choice) if value is not None}
     message = own.pop("message", None)
+    own.pop("delta", None)  # of Perplexity, beside the message: the chunks have deltas of their own
     index = own.pop("index", position)
     logprobs, token_ids = own.pop("logprobs", None), own.pop("token_ids", None)
 
