@@ -47,15 +47,15 @@ def none_if_null(value: Any) -> Any:
     return None if isinstance(value, Raw) and bytes(value) == b"null" else value
 
 
-def changes(before: Any, after: Any) -> Iterator[tuple[str, Any]]:
-    """What `members_of` would give of ``after``, but for what ``before``, of the same class, has too."""
+def changes(before: Any, after: Any) -> Iterator[tuple[str, str, Any]]:
+    """The (attribute, name, value) of what ``after`` has, and ``before``, of the same class, has not."""
     if after.added_ is not UNSET:
-        yield from members_of(after)
+        yield from (("added_", name, value) for name, value in members_of(after))
         return
     for attribute, name in _names_of(after.__class__):
         value = getattr(after, attribute)
         if value is not UNSET and value != getattr(before, attribute):
-            yield name, none_if_null(value)
+            yield attribute, name, none_if_null(value)
 
 
 @lru_cache(maxsize=64)  # of classes that are compiled and given up as codecs learn
