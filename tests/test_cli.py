@@ -28,14 +28,20 @@ CHAT = (
     b'"usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7}}'
 )
 ODD = CHAT.replace(b'"usage"', b'"timings":{"prompt_n":5},"usage"')
-ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
-ENVIRONMENT |= {"TERM": "xterm", "COLUMNS": "100"}
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    # PYTHONUNBUFFERED hides what a closed pipe does to a buffer; the others say what a terminal is like.
+    for name in ("PYTHONUNBUFFERED", "NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
 
 
 def run(*arguments: str | Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     out, err = io.BytesIO(), io.BytesIO()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "environ", ENVIRONMENT)
         patch.setattr(sys, "argv", ["fastcompletion", *map(str, arguments)])
         patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), "utf-8"))
         patch.setattr(sys, "stdout", io.TextIOWrapper(out, "utf-8", write_through=True))
@@ -53,7 +59,7 @@ def program(*arguments: str | Path, shell: str = "", **environment: str) -> subp
     command = [sys.executable, "-m", "fastcompletion", *map(str, arguments)]
     if shell:
         command = ["sh", "-c", f'exec "$@" {shell}', "sh", *command]
-    return subprocess.run(command, capture_output=True, check=False, env=ENVIRONMENT | environment)
+    return subprocess.run(command, capture_output=True, check=False, env={**os.environ, **environment})
 
 
 def printed(*arguments: str | Path, stdin: bytes = b"", code: int = 0) -> str:
@@ -356,6 +362,15 @@ def test_files_that_cannot_be_read(command: str, tmp_path: Path, file: Any) -> N
         assert words in done.stderr
 
 
+@pytest.mark.parametrize("content", [b"", b"\r\n \t\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n\n"])
+def test_empty_files(content: bytes, file: Any) -> None:
+    path = file(content)
+    done = run("show", path)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"is empty" in done.stderr
+    assert printed("check", path, code=1) == f"{path}:1: $: empty: no body in it\n"
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"\n\n", b"\x00\x01\x02", b"<html>", b"null", b"{}", b"data: \xff\n\n", b"[" * 9999]
 )
@@ -389,6 +404,17 @@ def test_the_reader_may_leave(file: Any, command: str, content: bytes, code: int
         assert process.wait() == code
 
 
+@pytest.mark.parametrize(("command", "code"), [("check", 1), ("show", 0), ("replay", 0), ("collect", 0)])
+def test_the_reader_may_have_left(file: Any, command: str, code: int) -> None:
+    path = VECTORS / "streams/openai-basic.sse" if command == "collect" else file(ODD)
+    ours, theirs = os.pipe()
+    os.close(ours)
+    program = [sys.executable, "-m", "fastcompletion", command, str(path)]
+    done = subprocess.run(program, stdout=theirs, stderr=subprocess.PIPE, check=False)
+    os.close(theirs)
+    assert (done.returncode, done.stderr) == (code, b"")
+
+
 posix = pytest.mark.skipif(os.name != "posix", reason="needs a shell and pseudo-terminals")
 
 
@@ -414,7 +440,7 @@ def on_a_terminal(*arguments: str | Path, **environment: str) -> bytes:
 
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "fastcompletion", *map(str, arguments)]
-    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=ENVIRONMENT | environment):
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env={**os.environ, **environment}):
         os.close(theirs)
         written = b""
         try:
