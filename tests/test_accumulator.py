@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import gc
 import json
 import random
 import re
 import time
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -642,3 +644,18 @@ def test_tokens_are_pieces() -> None:
     assert [part.delta.content for part in found[1:-1]] == ["Hel", "lo"]
     assert [part.logprobs and part.logprobs.content for part in found[1:-1]] == [tokens[:1], tokens[1:]]
     assert found[-1].finish_reason == "stop"
+
+
+def test_what_came_is_freed_with_the_accumulator() -> None:
+    chunks = [fc.decode(json.dumps(choice({"content": text}))) for text in ("Hi", " there")]
+    total = fc.Accumulator()
+    for chunk in chunks:
+        total.add(chunk)  # type: ignore[arg-type]
+    total.completion()
+    held = weakref.ref(total)
+    gc.disable()  # it would free a cycle too, but in a busy server only long after
+    try:
+        del total
+        assert held() is None
+    finally:
+        gc.enable()

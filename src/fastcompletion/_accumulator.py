@@ -9,6 +9,7 @@ from __future__ import annotations
 import binascii
 import copy
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, TypeVar
 
 from msgspec import UNSET, Raw, Struct
@@ -110,6 +111,8 @@ class Accumulator:
         self._is_text: bool | None = None
         self._errors: list[StreamError] = []
         self._anomalies: list[Anomaly] = []
+        # Not a bound method: the choices keep it, and a cycle would hold all that came until the collector runs.
+        self._note = partial(_note, self._anomalies)
         # The hot path: a chunk is mostly the one before with another text. A copy of that one is given the new
         # one's text, and the two are compared in C. Adding the same members again would change nothing: 0.8 us a
         # chunk instead of 8.
@@ -223,11 +226,6 @@ class Accumulator:
                 self._note("id_changed", "$.id", f"{value!r} after {self._members[name]!r}")
         elif value or name not in ("model", "system_fingerprint", "service_tier"):  # "" means: not given
             merge(self._members, name, value)
-
-    def _note(self, kind: str, path: str, detail: str) -> None:
-        anomaly = Anomaly(kind, path, detail[:200])
-        if len(self._anomalies) < _MAX_ANOMALIES and anomaly not in self._anomalies:
-            self._anomalies.append(anomaly)
 
     # -- what it comes to ------------------------------------------------------------------------------------
 
@@ -856,6 +854,12 @@ def _holder_of(choice: Any) -> Any:
 def _fragments_of(holder: Any) -> list[Any]:
     calls = getattr(holder, "tool_calls", None)
     return [call for call in calls if isinstance(call, Extensible)] if is_array(calls) else []
+
+
+def _note(anomalies: list[Anomaly], kind: str, path: str, detail: str) -> None:
+    anomaly = Anomaly(kind, path, detail[:200])
+    if len(anomalies) < _MAX_ANOMALIES and anomaly not in anomalies:
+        anomalies.append(anomaly)
 
 
 def _ignore(kind: str, detail: str) -> None:
