@@ -448,6 +448,18 @@ def test_text_completions() -> None:
         ([choice({}, finish_reason="a"), choice({}, finish_reason="b")], "finish_reason_changed", "$.choices[0]"),
         ([choice({}, finish_reason="a"), choice({"content": "b"})], "content_after_finish", "$.choices[0]"),
         (
+            [choice({"content": "a"}, finish_reason="a"), choice({"content": "b"}, finish_reason="a")],
+            "content_after_finish",
+            "$.choices[0]",
+        ),
+        (
+            [choice({}, finish_reason="a"), choice({"tool_calls": [call(0, "a", "f", "{}")]})],
+            "content_after_finish",
+            "$.choices[0]",
+        ),
+        ([{"choices": [{"delta": {"content": "a"}}]}], "choice_index_missing", "$.choices[0]"),
+        ([{"choices": [{"index": True, "delta": {"content": "a"}}]}], "choice_index_missing", "$.choices[0]"),
+        (
             [choice({"tool_calls": [call(0, "a", "f", "{}"), call(0, "b", "f", "{}")]})],
             "tool_index_reused",
             "$.choices[0].message.tool_calls",
@@ -505,7 +517,18 @@ MANY_CHOICES = {
 }
 
 
-@pytest.mark.parametrize(("chunk", "limit"), [(MANY_CALLS, "max_tool_calls"), (MANY_CHOICES, "max_choices")])
+ONE_CHOICE_TWICE: dict[str, Any] = {
+    "choices": [
+        {"index": 0, "delta": {"tool_calls": [call(index, f"id{index}", "f", "{}") for index in indexes]}}
+        for indexes in ((0, 1), (2, 3))
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("chunk", "limit"),
+    [(MANY_CALLS, "max_tool_calls"), (ONE_CHOICE_TWICE, "max_tool_calls"), (MANY_CHOICES, "max_choices")],
+)
 def test_a_refused_chunk_changes_nothing(chunk: Any, limit: str) -> None:
     before = [choice({"content": "a", "tool_calls": [call(0, "id0", "f", "")]}), {"id": "x", "choices": []}]
     total = added(*before, max_choices=4, max_tool_calls=3)
@@ -523,6 +546,43 @@ def test_a_refused_chunk_changes_nothing(chunk: Any, limit: str) -> None:
 def test_as_many_calls_as_are_allowed() -> None:
     total = added(MANY_CALLS, MANY_CALLS, max_tool_calls=4)
     assert len(document(total)["choices"][0]["message"]["tool_calls"]) == 4
+
+
+def test_arguments_go_on_at_the_limit() -> None:
+    first = choice({"tool_calls": [call(0, "a", "f", "{")]})
+    total = added(first, choice({"tool_calls": [call(0, None, None, '"a"')]}), first, max_tool_calls=1)
+    with pytest.raises(fc.LimitError):  # the arguments are whole now: another id is another call
+        total.add(fc.decode(json.dumps(choice({"tool_calls": [call(0, None, None, "}}"), call(0, "b", "f", "")]}))))  # type: ignore[arg-type]
+    (found,) = document(total)["choices"][0]["message"]["tool_calls"]
+    assert found["function"] == {"name": "f", "arguments": '{"a"{'}
+
+
+UNREADABLE = {"a long integer": "1" * 5000, "a lone surrogate": '"\\ud83d"', "deep": "[" * 300 + "]" * 300}
+
+
+@pytest.mark.parametrize("text", UNREADABLE.values(), ids=UNREADABLE)
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        choice({"images": [1]}),
+        choice({"reasoning_details": [{"type": "t", "index": 0, "n": 1}]}),
+        choice({"odd": {"a": 1}}),
+        choice({"tool_calls": [call(0, "a", "f", "{}") | {"odd": 1}]}),
+        {"choices": [], "x_groq": {"id": "r", "usage": {"prompt_tokens": 1}}},
+        {"choices": [], "metadata": {"a": 1}},
+        {"choices": [], "odd": {"a": 1}},
+    ],
+)
+def test_what_python_cannot_read_is_kept(chunk: Any, text: str) -> None:
+    before = fc.decode(json.dumps(choice({"content": "a", "images": [0], "odd": {"b": 2}})), fc.ChatCompletionChunk)
+    body = json.dumps(chunk).replace("1", text)
+    total = fc.Accumulator()
+    total.add(before)
+    total.add(fc.decode(body, fc.ChatCompletionChunk))
+    encoded = fc.encode(total.completion())
+    assert text.encode() in encoded
+    assert b'"content":"a"' in encoded
+    assert b'"images":[0' in encoded.replace(b" ", b"")
 
 
 def test_indexes_cannot_take_memory() -> None:
@@ -557,6 +617,20 @@ def test_time_is_linear() -> None:
     assert seconds(50_000) < 40 * few  # 10 times as long, on a quiet machine
 
 
+def test_time_is_linear_for_odd_calls() -> None:
+    def took(number: int) -> float:
+        fragments = [call(0, f"id{position}", "f", '{"a') for position in range(number)]
+        codec, total = fc.Codec(), fc.Accumulator(max_tool_calls=1)
+        chunks = [codec.decode(json.dumps(choice({"tool_calls": [one]}))) for one in fragments]
+        began = time.thread_time()
+        for chunk in chunks:
+            total.add(chunk)  # type: ignore[arg-type]
+        return time.thread_time() - began
+
+    few = min(took(500) for _ in range(3))
+    assert took(5_000) < 40 * few
+
+
 # -- any chunks ----------------------------------------------------------------------------------------------
 
 
@@ -578,6 +652,81 @@ def test_any_chunks_add_up(bodies: list[bytes]) -> None:
         totals[2].add(lasting.decode(body))  # type: ignore[arg-type]
     found = [document(total) for total in totals]
     assert found[0] == found[1] == found[2]
+
+
+def some(**options: Any) -> st.SearchStrategy[dict[str, Any]]:
+    """Objects that have some of the members, each with one of a few values, so that many are alike."""
+    return st.fixed_dictionaries({}, optional={name: st.sampled_from(values) for name, values in options.items()})
+
+
+FRAGMENTS = some(
+    index=[0, 0, 1, -1, "0"],
+    id=["a", "b", None],
+    type=["function", None],
+    function=[{"arguments": "{"}, {"arguments": "}"}, {"name": "f", "arguments": "{}"}, {"name": "g"}, {}],
+    odd=[1, {"a": 1}, {"b": 2}],
+)
+DELTAS = st.builds(
+    lambda one, calls: one | ({"tool_calls": calls} if calls else {}),
+    some(
+        role=["assistant", "tool", None],
+        content=["", "a", "b", None, [{"type": "text", "text": "c"}]],
+        reasoning=["", "r", None],
+        reasoning_content=["", "s", None],
+        odd=[1, None, {"a": 1}, {"b": 2}],
+        images=[[1], []],
+    ),
+    st.lists(FRAGMENTS, max_size=2),
+)
+TOKENS = [{"token": "a", "logprob": -1}], [{"token": "b", "logprob": -2}]
+CHOICES = st.builds(
+    lambda delta, one: {"index": 0, "delta": delta} | one,
+    DELTAS,
+    some(
+        index=[0, 1],
+        finish_reason=["stop", "length", "", None],
+        logprobs=[None, {"content": TOKENS[0]}, {"content": TOKENS[1], "refusal": None}, {"refusal": TOKENS[0]}],
+        token_ids=[[1], [2, 3], None],
+        stop_reason=[0, "x", None],
+        odd=[1, None],
+    ),
+)
+CHUNKS = st.builds(
+    lambda chosen, one: {"object": "chat.completion.chunk", "choices": [chosen]} | one,
+    CHOICES,
+    some(
+        id=["a", "b", ""],
+        created=[0, 1, 2],
+        model=["m", "n", ""],
+        usage=[None, usage(1, 1), usage(1, 2), usage(0, 0)],
+        obfuscation=["x", "y"],
+        odd=[1, 2, None, {"a": 1}, {"b": 2}],
+        kv_transfer_params=[{"a": 1}, {"b": 2}],
+    ),
+)
+
+
+@examples(100)
+@given(st.lists(CHUNKS, min_size=1, max_size=3), st.lists(st.integers(0, 11), min_size=2, max_size=8))
+def test_chunks_like_the_one_before_add_up_like_others(different: list[Any], order: list[int]) -> None:
+    # One codec gives objects of one class, which are compared to those before; those of many codecs are not.
+    bodies = [json.dumps(different[position % len(different)]) for position in order]
+    codec, alike, others = fc.Codec(), fc.Accumulator(max_tool_calls=2), fc.Accumulator(max_tool_calls=2)
+    for body in bodies:
+        codec.decode(body)
+    for body in bodies:
+        told = []
+        for total, chunk in ((alike, codec.decode(body)), (others, fc.Codec().decode(body))):
+            sent = fc.encode(chunk)
+            try:
+                total.add(chunk)  # type: ignore[arg-type]
+                told.append("")
+            except fc.LimitError as error:
+                told.append(error.limit)
+            assert fc.encode(chunk) == sent
+        assert told[0] == told[1]
+        assert document(alike) == document(others)
+    assert {*map(repr, alike.anomalies)} == {*map(repr, others.anomalies)}
 
 
 # -- the way back --------------------------------------------------------------------------------------------
@@ -623,6 +772,11 @@ def test_a_complete_document_comes_back_whole() -> None:
         for tool_call in one["message"]["tool_calls"]:
             del tool_call["index"]
     assert found == expected
+
+
+def test_a_completion_without_choices_has_a_chunk() -> None:
+    completion = fc.decode(b'{"object":"chat.completion","id":"x","choices":[]}', fc.ChatCompletion)
+    assert again(completion).id == "x"
 
 
 def test_pieces() -> None:

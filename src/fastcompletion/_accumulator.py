@@ -623,7 +623,7 @@ class _ToolCalls:
 
     def __init__(self) -> None:
         self.all: list[_Call] = []
-        self.by_index: dict[int | None, _Call] = {}
+        self.by_index: dict[int, _Call] = {}
 
     def add(self, fragment: Any, note: Callable[[str, str], None]) -> None:
         self.find(fragment, note).add(fragment, note)
@@ -643,15 +643,15 @@ class _ToolCalls:
     def find(self, fragment: Any, note: Callable[[str, str], None]) -> _Call:
         index = _tool_index(getattr(fragment, "index", None))
         call_id = _str(getattr(fragment, "id", None))
-        if not call_id and index in self.by_index:  # mostly
-            return self.by_index[index]
+        known = None if index is None else self.by_index.get(index)
+        if known is not None and not call_id:  # mostly
+            return known
         name = _name_of(fragment)
         if index is None:  # Gemini, old Ollama; -1 (Bedrock proxies)
             known = next((call for call in self.all if call_id and call.id == call_id), None)
             if known:
                 return known
             return self.new(None) if name or not self.all else self.all[-1]
-        known = self.by_index.get(index)
         if known is None:
             if call_id and any(call.id == call_id for call in self.all):  # LocalAI
                 note("tool_call_repeated", f"{call_id!r} under index {index} too")

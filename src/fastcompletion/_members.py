@@ -103,7 +103,7 @@ def elements(value: Any) -> list[Any] | None:
 
 _RAW_MEMBERS = msgspec.json.Decoder(dict[str, Raw])
 _RAW_ELEMENTS = msgspec.json.Decoder(list[Raw])
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)  # lone surrogates, NaN by opt-in
+_UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)  # lone surrogates, NaN by opt-in
 
 
 def joined(parts: Any) -> Any:
