@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import json
+import weakref
 from typing import Any
 
 import msgspec
@@ -407,3 +410,24 @@ def test_one_type_of_error_for_all() -> None:
         assert issubclass(error, fc.FastCompletionError)
     assert issubclass(fc.UpstreamError, fc.FastCompletionError)
     assert not issubclass(fc.UpstreamError, ValueError)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b'{"choices":[],"new":1}', b'{"choices":[', b"[1]", b'{"choices":[],"text":"\\ud800"}', b"\xff"],
+)
+def test_what_a_caller_holds_is_freed_when_it_returns(body: bytes) -> None:
+    class Held:
+        pass
+
+    def call() -> weakref.ref[Held]:
+        held = Held()
+        with contextlib.suppress(fc.DecodeError):
+            fc.Codec().decode(body)
+        return weakref.ref(held)
+
+    gc.disable()  # it would free a cycle of an error and a frame too, but in a busy server only long after
+    try:
+        assert call()() is None
+    finally:
+        gc.enable()

@@ -198,7 +198,10 @@ class Codec:
             return self._decode_planned(body, type)
         except (msgspec.DecodeError, _NoPlan, RecursionError, UnicodeError, BufferError) as error:
             cause = error
-        return self._decode_hard(_to_bytes(body), type, cause)
+        try:
+            return self._decode_hard(_to_bytes(body), type, cause)
+        finally:
+            del cause  # its traceback leads here: a cycle, which would hold the body and the callers' variables
 
     def _decode_planned(self, body: Any, type: builtins.type[Any] | None = None) -> Any:
         """Decode as the last body of this type and size class; then look at what the decoder cannot see."""
@@ -352,7 +355,8 @@ class Codec:
         try:
             return _UNTYPED.decode(body), True
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-            cause = cause if isinstance(cause, msgspec.DecodeError) else error
+            # Its traceback leads here: kept, the two would hold the body until the garbage collector runs.
+            cause = cause if isinstance(cause, msgspec.DecodeError) else error.with_traceback(None)
         if fault := find_fault(body, allow_nonfinite=self._allow_nan):
             kind = TruncatedError if fault.kind == "truncated" else MalformedError
             data = _bytes_at(body, fault.offset)
