@@ -11,7 +11,7 @@ import fastcompletion
 
 __all__ = ["describe"]
 
-_LIBRARIES = ("msgspec", "orjson", "pydantic", "openai", "httpx-sse")
+_LIBRARIES = ("msgspec", "orjson", "pydantic", "openai")
 
 
 def describe() -> dict[str, str]:
