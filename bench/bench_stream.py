@@ -1,4 +1,4 @@
-"""How long everyone takes for a stream: pieces to chunks, pieces to a completion, chunks to pieces."""
+"""How long everyone takes for a stream: pieces to events, to chunks, to a completion; chunks to pieces."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from bench import stream_contenders, streams
 from bench.stream_contenders import StreamContender, check, contenders_for
 
 EVERYONE = [(job, contender) for job in stream_contenders.JOBS for contender in contenders_for(job)[0]]
-NUMBERS = {"decode stream": (2000,), "accumulate": (500, 2000), "encode stream": (2000,)}
+NUMBERS = {"accumulate": (500, 2000, 8000)}
+CUT = ("frame stream", "decode stream")  # the jobs to which it matters how the bytes come
 ROWS = [
     (job, contender, kind, number, delivery)
     for job, contender in EVERYONE
     for kind in streams.KINDS
-    for number in NUMBERS[job]
-    for delivery in (streams.DELIVERIES if job == "decode stream" else ["16 kB pieces"])
+    for number in NUMBERS.get(job, (2000,))
+    if contender.fits(kind, number)
+    for delivery in (streams.DELIVERIES if job in CUT else ["16 kB pieces"])
 ]
 
 

@@ -11,7 +11,7 @@ import fastcompletion
 
 __all__ = ["describe"]
 
-_LIBRARIES = ("msgspec", "orjson", "pydantic", "openai")
+_LIBRARIES = ("msgspec", "orjson", "pydantic", "openai", "httpx-sse")
 
 
 def describe() -> dict[str, str]:

@@ -10,6 +10,9 @@ collections of the modules of all contenders together. Every answer is checked f
 Two things to know of the figures. Large bodies leave the `bytes` arrays of tokens undecoded until they are read, so
 on `logprobs` the others do more. And objects are encoded as they were decoded, which is where such arrays come out as
 they came in.
+
+Streams are timed by the chunk. Their accumulation must cost the same for each chunk of a long stream as of a short one,
+which the lines at the end show; contenders of which that is not true are left out of long ones, and named.
 """
 
 from __future__ import annotations
@@ -27,11 +30,22 @@ from bench import contenders, corpus, machine, stream_contenders, streams
 from bench.check import check
 from bench.clock import Call, calls_for, now, sample
 
-__all__ = ["FLOORS", "STREAMS", "Comparison", "Ratio", "compare", "compare_stream", "main", "ratio"]
+__all__ = [
+    "FLOORS",
+    "STREAMS",
+    "Comparison",
+    "Growth",
+    "Ratio",
+    "compare",
+    "compare_stream",
+    "growths",
+    "main",
+    "ratio",
+]
 
 SAMPLE_NS = 5_000_000  # a sample is as many calls as fill this, so that the clock and one interrupt do not matter
 MIN_ROUNDS = 40
-SLOW_NS = 4_000_000_000  # a contender that is slow is sampled for so long, in as many of the rounds
+SLOW_NS = 2_000_000_000  # a contender that is slow is sampled for so long, in as many of the rounds
 MIN_SLOW_ROUNDS = 5
 JOBS = ("decode", "encode")
 _TABLE_BODIES = ("small", "tools", "ascii_text", "cjk_text", "logprobs", "prompt_logprobs")
@@ -51,6 +65,10 @@ FLOORS: dict[tuple[str, str, str], float] = {
 
 # Streams: job, kind of chunk, chunks of content, delivery; and how many times as long the SDK may take at least.
 STREAMS: tuple[tuple[str, str, int, str, float | None], ...] = (
+    ("frame stream", "plain", 2000, "one buffer", None),
+    ("frame stream", "plain", 2000, "16 kB pieces", None),
+    ("frame stream", "plain", 2000, "one event a piece", None),
+    ("frame stream", "plain", 2000, "1-7 byte pieces", None),
     ("decode stream", "plain", 2000, "one buffer", None),
     ("decode stream", "plain", 2000, "16 kB pieces", 60),
     ("decode stream", "plain", 2000, "one event a piece", 45),
@@ -59,11 +77,16 @@ STREAMS: tuple[tuple[str, str, int, str, float | None], ...] = (
     ("decode stream", "logprobs", 2000, "16 kB pieces", None),
     ("accumulate", "plain", 500, "16 kB pieces", 80),
     ("accumulate", "plain", 2000, "16 kB pieces", 80),
+    ("accumulate", "plain", 8000, "16 kB pieces", 80),
     ("accumulate", "extras", 2000, "16 kB pieces", None),
     ("accumulate", "logprobs", 500, "16 kB pieces", 80),
+    ("accumulate", "logprobs", 2000, "16 kB pieces", None),
+    ("accumulate", "logprobs", 8000, "16 kB pieces", None),
     ("encode stream", "plain", 2000, "one event a piece", None),
+    ("encode stream", "extras", 2000, "one event a piece", None),
     ("encode stream", "logprobs", 2000, "one event a piece", None),
 )
+FLAT = 1.25  # a chunk of the longest stream may take so many times as long as one of the shortest
 _OF_SDK = {"openai SDK client loop", "openai SDK stream state"}
 
 
@@ -99,6 +122,31 @@ class Comparison(NamedTuple):
     microseconds: float  # that fastcompletion takes, for a body or a chunk
     ratios: list[Ratio]  # the slowest last
     absent: list[str]
+    chunks: int | None = None  # of a stream
+
+    @property
+    def unit(self) -> str:
+        """What a time is for."""
+        return "us" if self.chunks is None else "us a chunk"
+
+
+class Growth(NamedTuple):
+    """What a chunk costs fastcompletion in streams of several lengths."""
+
+    job: str
+    body: str
+    microseconds: dict[int, float]  # by number of chunks, ascending
+
+    @property
+    def times(self) -> float:
+        """How many times as long a chunk of the longest takes as one of the shortest."""
+        first, *_, last = self.microseconds.values()
+        return last / first
+
+    @property
+    def flat(self) -> bool:
+        """Is the time of a chunk independent of how many come before it?"""
+        return self.times <= FLAT
 
 
 def ratio(contender: str, ours: list[float], theirs: list[float], floor: float | None = None) -> Ratio:
@@ -135,21 +183,34 @@ def compare_stream(
 ) -> Comparison:
     """Time everyone who does ``job`` on a stream; times are for a chunk."""
     found, absent = stream_contenders.contenders_for(job)
+    chunks = streams.chunks_in(number)
     calls: dict[str, Call] = {}
     for contender in found:
-        argument = stream_contenders.check(contender, job, kind, number, delivery)
-        calls[contender.name] = (contender.run, argument)
-    slow = {name: _rounds_for(call, rounds) for name, call in calls.items()}
-    samples = _interleave(calls, rounds, SAMPLE_NS, slow)
-    chunks = streams.chunks_in(number)
+        if contender.fits(kind, number):
+            argument = stream_contenders.check(contender, job, kind, number, delivery)
+            calls[contender.name] = (contender.run, argument)
+        else:
+            absent.append(f"{contender.name} is left out: {job}, {kind}, {chunks:,} chunks")
+    samples = _interleave(calls, rounds, SAMPLE_NS, {name: _rounds_for(call, rounds) for name, call in calls.items()})
     samples = {name: [taken / chunks for taken in times] for name, times in samples.items()}
     ours = samples.pop(stream_contenders.OURS)
-    ratios = [
-        ratio(name, ours[: len(theirs)], theirs, floor if name in _OF_SDK else None) for name, theirs in samples.items()
-    ]
+    ratios: list[Ratio] = []
+    for name, theirs in samples.items():
+        both = min(len(ours), len(theirs))  # the rounds that both took part in are the first ones
+        ratios.append(ratio(name, ours[:both], theirs[:both], floor if name in _OF_SDK else None))
     ratios.sort(key=lambda row: row.median)
     size = f"{chunks:,} chunks, {sum(map(len, streams.pieces(kind, number, delivery))):,} bytes"
-    return Comparison(job, f"{kind}, {delivery}", size, statistics.median(ours) / 1000, ratios, absent)
+    return Comparison(job, f"{kind}, {delivery}", size, statistics.median(ours) / 1000, ratios, absent, chunks)
+
+
+def growths(comparisons: list[Comparison]) -> list[Growth]:
+    """What a chunk costs, for every kind of stream that was measured in several lengths."""
+    found: dict[tuple[str, str], dict[int, float]] = {}
+    for comparison in comparisons:
+        if comparison.chunks is not None:
+            key = comparison.job, comparison.body
+            found.setdefault(key, {})[comparison.chunks] = comparison.microseconds
+    return [Growth(*key, dict(sorted(times.items()))) for key, times in found.items() if len(times) > 1]
 
 
 def _rounds_for(call: Call, rounds: int) -> int:
@@ -183,11 +244,17 @@ def _interleave(
 
 
 def _lines(found: Comparison) -> Iterator[str]:
-    unit = "us" if "bytes" in found.size and "chunks" not in found.size else "us a chunk"
-    yield f"{found.job} {found.body}, {found.size}: fastcompletion {found.microseconds:,.2f} {unit}"
+    yield f"{found.job} {found.body}, {found.size}: fastcompletion {found.microseconds:,.2f} {found.unit}"
     for row in found.ratios:
         spread = f"({row.low:.2f} to {row.high:.2f})"
-        yield f"  {row.contender:<24}{row.median:>8.2f}x  {spread:<20}{row.verdict}".rstrip()
+        yield f"  {row.contender:<26}{row.median:>8.2f}x  {spread:<20}{row.verdict}".rstrip()
+
+
+def _growth_line(found: Growth) -> str:
+    times = ", ".join(f"{taken:,.2f}" for taken in found.microseconds.values())
+    numbers = ", ".join(f"{chunks:,}" for chunks in found.microseconds)
+    verdict = "flat" if found.flat else f"GROWS, at most {FLAT:g}x is flat"
+    return f"{found.job} {found.body}: {times} us a chunk of {numbers} chunks, {found.times:.2f}x: {verdict}"
 
 
 def _as_json(found: Comparison) -> dict[str, Any]:
@@ -225,12 +292,15 @@ def main(argv: list[str] | None = None) -> None:
         if arguments.only in f"{job} {kind}, {delivery}":
             add(compare_stream(job, kind, number, delivery, floor, arguments.rounds))
     if arguments.json:
-        json.dump(where | {"results": [_as_json(comparison) for comparison in found]}, sys.stdout, indent=1)
+        results = [_as_json(comparison) for comparison in found]
+        growing = [growth._asdict() | {"times": growth.times, "flat": growth.flat} for growth in growths(found)]
+        json.dump(where | {"results": results, "growths": growing}, sys.stdout, indent=1)
         print()
         return
     absent = sorted({who for comparison in found for who in comparison.absent})
     floors = [row for comparison in found for row in comparison.ratios if row.floor is not None]
-    print("", *absent, f"{sum(row.met for row in floors)} of {len(floors)} floors met", sep="\n")
+    print("", *absent, *map(_growth_line, growths(found)), sep="\n")
+    print(f"{sum(row.met for row in floors)} of {len(floors)} floors met")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Who is compared on streams, and what each does; all of it in one file, since each is a few lines.
 
-A job is a function of pieces. Its answer is checked before it is timed: the text, the number of chunks, the finish
-reason and the usage.
+A job is a function of what `prepare` makes of the pieces. Its answer is checked before it is timed: framing, by the
+payload of every event; decoding and accumulating, by text, number of chunks, finish reason, usage and number of log
+probabilities; encoding, by every chunk, read again with `json.loads`.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ import orjson
 
 import fastcompletion as fc
 from bench import streams
-from bench.check import WrongAnswerError
+from bench.check import WrongAnswerError, difference
 from bench.contenders import AbsentError
 
 __all__ = ["JOBS", "OURS", "Result", "StreamContender", "check", "contenders_for"]
 
 OURS = "fastcompletion"
-JOBS = ("decode stream", "accumulate", "encode stream")
+JOBS = ("frame stream", "decode stream", "accumulate", "encode stream")
 Pieces = list[bytes]
 
 
@@ -34,6 +35,7 @@ class Result(NamedTuple):
     chunks: int
     finish_reason: str | None
     total_tokens: int | None
+    logprobs: int  # entries of `top_logprobs`
 
 
 class StreamContender(NamedTuple):
@@ -43,13 +45,15 @@ class StreamContender(NamedTuple):
         name: Who does it.
         prepare: From pieces to what `run` is called with; not timed.
         run: The job.
-        read: From what `run` returned to what the stream said.
+        read: From what `run` returned to what is compared: payloads, a `Result`, or chunks as builtins.
+        fits: Can it do its job for this kind of chunks and this many of them, in a time that anyone waits for?
     """
 
     name: str
     prepare: Callable[[Pieces], Any]
     run: Callable[[Any], Any]
-    read: Callable[[Any], Result]
+    read: Callable[[Any], Any]
+    fits: Callable[[str, int], bool] = lambda _kind, _number: True
 
 
 def check(contender: StreamContender, job: str, kind: str, number: int, delivery: str) -> Any:
@@ -60,13 +64,27 @@ def check(contender: StreamContender, job: str, kind: str, number: int, delivery
     """
     argument = contender.prepare(streams.pieces(kind, number, delivery))
     found = contender.read(contender.run(argument))
-    chunks = streams.chunks_in(number)
-    expected = Result(streams.text_of(kind, number), chunks, "stop", streams.usage_of(number)["total_tokens"])
-    if job == "accumulate":
-        expected = expected._replace(chunks=0)
-    if found != expected:
-        raise WrongAnswerError(f"{contender.name}, {job}: {found!r:.200} instead of {expected!r:.200}")
+    wrong = difference(_plain(_expected(job, kind, number)), _plain(found))
+    if wrong:
+        raise WrongAnswerError(f"{contender.name}, {job}: {wrong}")
     return argument
+
+
+def _plain(answer: Any) -> Any:
+    return answer._asdict() if isinstance(answer, Result) else answer
+
+
+def _expected(job: str, kind: str, number: int) -> Any:
+    payloads = streams.payloads(kind, number)
+    if job == "frame stream":
+        return payloads
+    chunks = [json.loads(data) for data in payloads[:-1]]
+    if job == "encode stream":
+        return chunks
+    usage = streams.usage_of(number)
+    logprobs = 5 * number if kind == "logprobs" else 0
+    counted = 0 if job == "accumulate" else streams.chunks_in(number)
+    return Result(streams.text_of(kind, number), counted, "stop", usage["total_tokens"], logprobs)
 
 
 def contenders_for(job: str) -> tuple[list[StreamContender], list[str]]:
@@ -92,31 +110,112 @@ def _same(value: Any) -> Any:
     return value
 
 
+# -- pieces -> payloads of events --------------------------------------------------------------------------------
+
+
+def _frame(pieces: Pieces) -> list[bytes]:
+    events = fc.SSEDecoder()
+    payloads: list[bytes] = []
+    for piece in pieces:
+        payloads += events.feed_data(piece)
+    events.close()
+    return payloads
+
+
+def _frame_events(pieces: Pieces) -> list[Any]:
+    decoder = fc.SSEDecoder()
+    events: list[Any] = []
+    for piece in pieces:
+        events += decoder.feed(piece)
+    decoder.close()
+    return events
+
+
+def _texts(payloads: Iterable[bytes]) -> list[str]:
+    return [data.decode() for data in payloads]
+
+
+def _texts_of(events: Iterable[Any]) -> list[str]:
+    return [event.data if isinstance(event.data, str) else event.data.decode() for event in events]
+
+
+def _make_framing() -> StreamContender:
+    return StreamContender(OURS, _same, _frame, _texts)
+
+
+def _make_framing_events() -> StreamContender:
+    return StreamContender("fastcompletion, as events", _same, _frame_events, _texts_of)
+
+
+def _make_sdk_framing() -> StreamContender:
+    streaming = _module("openai._streaming")
+    return StreamContender(
+        "openai SDK events", _same, lambda pieces: list(streaming.SSEDecoder().iter_bytes(iter(pieces))), _texts_of
+    )
+
+
+def _httpx_sse_events(pieces: Pieces) -> Iterator[Any]:
+    """What its `EventSource.iter_sse` does with a response: `iter_text` of httpx, then its lines and its events."""
+    decoding = _module("httpx_sse._decoders")
+    text_of = codecs.getincrementaldecoder("utf-8")().decode
+    lines, decoder = decoding.SSELineDecoder(), decoding.SSEDecoder()
+    for piece in pieces:
+        for line in lines.decode(text_of(piece)):
+            event = decoder.decode(line)
+            if event is not None:
+                yield event
+
+
+def _make_httpx_sse_framing() -> StreamContender:
+    _module("httpx_sse")
+    return StreamContender("httpx-sse", _same, lambda pieces: list(_httpx_sse_events(pieces)), _texts_of)
+
+
+def _blocks(pieces: Pieces) -> Iterator[bytes]:
+    """As it is written by hand, right for LF and one `data: ` line: the buffer is searched again for each piece."""
+    buffer = b""
+    for piece in pieces:
+        buffer += piece
+        *blocks, buffer = buffer.split(b"\n\n")
+        for block in blocks:
+            yield block[6:]
+
+
+def _make_split_framing() -> StreamContender:
+    return StreamContender("split", _same, lambda pieces: list(_blocks(pieces)), _texts)
+
+
 # -- pieces -> chunks ----------------------------------------------------------------------------------------
 
 
 def _of_objects(chunks: Iterable[Any]) -> Result:
     """What chunks said that have attributes."""
     texts: list[str] = []
-    reason, total, count = None, None, 0
+    reason, total, count, logprobs = None, None, 0, 0
     for count, chunk in enumerate(chunks, 1):  # noqa: B007
         for choice in chunk.choices:
             texts.append(choice.delta.content or "")
             reason = choice.finish_reason or reason
+            logprobs += _logprobs_of(choice)
         if chunk.usage:
             total = chunk.usage.total_tokens
-    return Result("".join(texts), count, reason, total)
+    return Result("".join(texts), count, reason, total, logprobs)
+
+
+def _logprobs_of(choice: Any) -> int:
+    return sum(len(entry.top_logprobs) for entry in choice.logprobs.content) if choice.logprobs else 0
 
 
 def _of_dicts(chunks: Iterable[Any]) -> Result:
     texts: list[str] = []
-    reason, total, count = None, None, 0
+    reason, total, count, logprobs = None, None, 0, 0
     for count, chunk in enumerate(chunks, 1):  # noqa: B007
         for choice in chunk["choices"]:
             texts.append(choice["delta"].get("content") or "")
             reason = choice["finish_reason"] or reason
+            logprobs += sum(len(entry["top_logprobs"]) for entry in (choice["logprobs"] or {}).get("content", ()))
         total = (chunk.get("usage") or {}).get("total_tokens", total)
-    return Result("".join(texts), count, reason, total)
+    return Result("".join(texts), count, reason, total, logprobs)
 
 
 _codec = fc.Codec()
@@ -135,7 +234,12 @@ def _make_ours() -> StreamContender:
 
 
 class _Loop:
-    """The loop of the OpenAI SDK's own client, over a transport that answers with the pieces."""
+    """The loop of the OpenAI SDK's own client, over a transport that answers with the pieces.
+
+    All is as in use but the network: `client.chat.completions.create(stream=True)` sends a request through httpx, whose
+    transport answers with an iterator of bytes, and returns its `Stream`, which goes through `Response.iter_bytes`, its
+    own `SSEDecoder`, `json.loads` and `construct` to `ChatCompletionChunk`. The request is a hundredth of the time.
+    """
 
     def __init__(self, pieces: Pieces) -> None:
         openai = _module("openai")
@@ -159,53 +263,62 @@ def _make_sdk() -> StreamContender:
 
 
 def _make_sdk_events() -> StreamContender:
-    _module("openai")
+    streaming = _module("openai._streaming")
 
     def run(pieces: Pieces) -> list[Any]:
-        decoder = importlib.import_module("openai._streaming").SSEDecoder()
-        return [json.loads(event.data) for event in decoder.iter_bytes(iter(pieces)) if event.data != "[DONE]"]
+        events = streaming.SSEDecoder().iter_bytes(iter(pieces))
+        return [json.loads(event.data) for event in events if event.data != "[DONE]"]
 
     return StreamContender("openai SDK events + json", _same, run, _of_dicts)
 
 
-def _make_httpx_sse() -> StreamContender:
-    decoding = _module("httpx_sse._decoders")
+def _make_httpx_sse(name: str, decode: Callable[[str], Any]) -> StreamContender:
+    _module("httpx_sse")
 
     def run(pieces: Pieces) -> list[Any]:
-        text_of = codecs.getincrementaldecoder("utf-8")().decode  # as httpx's iter_text does
-        lines, decoder, found = decoding.SSELineDecoder(), decoding.SSEDecoder(), []
-        for piece in pieces:
-            for line in lines.decode(text_of(piece)):
-                event = decoder.decode(line)
-                if event is not None and event.data != "[DONE]":
-                    found.append(orjson.loads(event.data))
-        return found
+        return [decode(event.data) for event in _httpx_sse_events(pieces) if event.data != "[DONE]"]
 
-    return StreamContender("httpx-sse + orjson", _same, run, _of_dicts)
+    return StreamContender(f"httpx-sse + {name}", _same, run, _of_dicts)
 
 
-def _blocks(pieces: Pieces) -> Iterator[bytes]:
-    """As it is written by hand, right for LF and one `data: ` line: the buffer is searched again for each piece."""
-    buffer = b""
-    for piece in pieces:
-        buffer += piece
-        *blocks, buffer = buffer.split(b"\n\n")
-        for block in blocks:
-            if block != b"data: [DONE]":
-                yield block[6:]
+def _make_httpx_sse_json() -> StreamContender:
+    return _make_httpx_sse("json", json.loads)
+
+
+def _make_httpx_sse_orjson() -> StreamContender:
+    return _make_httpx_sse("orjson", orjson.loads)
 
 
 def _make_split(name: str, decode: Callable[[bytes], Any], read: Callable[[Any], Result]) -> StreamContender:
-    return StreamContender(name, _same, lambda pieces: [decode(data) for data in _blocks(pieces)], read)
+    def run(pieces: Pieces) -> list[Any]:
+        return [decode(data) for data in _blocks(pieces) if data != b"[DONE]"]
+
+    return StreamContender(name, _same, run, read)
 
 
 class _Delta(msgspec.Struct):
     content: str | None = None
 
 
+class _TopLogprob(msgspec.Struct):
+    token: str
+    logprob: float
+
+
+class _TokenLogprob(msgspec.Struct):
+    token: str
+    logprob: float
+    top_logprobs: list[_TopLogprob]
+
+
+class _Logprobs(msgspec.Struct):
+    content: list[_TokenLogprob]
+
+
 class _Choice(msgspec.Struct):
     index: int
     delta: _Delta
+    logprobs: _Logprobs | None = None
     finish_reason: str | None = None
 
 
@@ -231,7 +344,8 @@ def _make_orjson() -> StreamContender:
 
 def _of_completion(completion: Any) -> Result:
     (choice,) = completion.choices
-    return Result(choice.message.content, 0, choice.finish_reason, completion.usage.total_tokens)
+    total = completion.usage.total_tokens
+    return Result(choice.message.content, 0, choice.finish_reason, total, _logprobs_of(choice))
 
 
 def _accumulate_ours(pieces: Pieces) -> Any:
@@ -257,14 +371,21 @@ def _make_sdk_accumulating() -> StreamContender:
             total.handle_chunk(chunk)
         return total.get_final_completion()
 
-    return StreamContender("openai SDK stream state", _Loop, run, _of_completion)
+    def fits(kind: str, number: int) -> bool:
+        return kind != "logprobs" or number <= 500  # it copies all log probabilities so far, for each chunk
+
+    return StreamContender("openai SDK stream state", _Loop, run, _of_completion, fits)
 
 
 # -- chunks -> pieces ----------------------------------------------------------------------------------------
 
 
-def _read_back(sent: list[bytes]) -> Result:
-    return _of_objects(_ours(sent))
+def _read_back(sent: list[bytes]) -> list[Any]:
+    return [json.loads(data) for data in _blocks(sent)]
+
+
+def _documents(pieces: Pieces) -> list[Any]:
+    return [json.loads(data) for data in _blocks(pieces) if data != b"[DONE]"]
 
 
 def _make_ours_encoding() -> StreamContender:
@@ -292,7 +413,10 @@ def _make_template() -> StreamContender:
         encoder.add(usage)
         return [*sent, encoder.take()]
 
-    return StreamContender("fastcompletion, template", prepare, run, _read_back)
+    def fits(kind: str, _number: int) -> bool:
+        return kind == "plain"  # where all but the delta is the same in every chunk
+
+    return StreamContender("fastcompletion, template", prepare, run, _read_back, fits)
 
 
 def _make_sdk_encoding() -> StreamContender:
@@ -305,17 +429,42 @@ def _make_sdk_encoding() -> StreamContender:
 
 
 def _make_json_encoding() -> StreamContender:
-    def prepare(pieces: Pieces) -> list[Any]:
-        return [json.loads(data) for data in _blocks(pieces)]
-
     def run(chunks: list[Any]) -> list[bytes]:
         return [f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks]
 
-    return StreamContender("json.dumps", prepare, run, _read_back)
+    return StreamContender("json.dumps", _documents, run, _read_back)
+
+
+def _make_orjson_encoding() -> StreamContender:
+    def run(chunks: list[Any]) -> list[bytes]:
+        return [b"data: %b\n\n" % orjson.dumps(chunk) for chunk in chunks]
+
+    return StreamContender("orjson.dumps", _documents, run, _read_back)
 
 
 _MAKERS: dict[str, list[Callable[[], StreamContender]]] = {
-    "decode stream": [_make_ours, _make_sdk, _make_sdk_events, _make_httpx_sse, _make_orjson, _make_msgspec],
+    "frame stream": [
+        _make_framing,
+        _make_framing_events,
+        _make_sdk_framing,
+        _make_httpx_sse_framing,
+        _make_split_framing,
+    ],
+    "decode stream": [
+        _make_ours,
+        _make_sdk,
+        _make_sdk_events,
+        _make_httpx_sse_json,
+        _make_httpx_sse_orjson,
+        _make_orjson,
+        _make_msgspec,
+    ],
     "accumulate": [_make_ours_accumulating, _make_sdk_accumulating],
-    "encode stream": [_make_ours_encoding, _make_template, _make_sdk_encoding, _make_json_encoding],
+    "encode stream": [
+        _make_ours_encoding,
+        _make_template,
+        _make_sdk_encoding,
+        _make_json_encoding,
+        _make_orjson_encoding,
+    ],
 }

@@ -7,7 +7,7 @@ import random
 from functools import cache
 from typing import Any
 
-__all__ = ["DELIVERIES", "KINDS", "chunks_in", "pieces", "text_of", "usage_of"]
+__all__ = ["DELIVERIES", "KINDS", "chunks_in", "events", "payloads", "pieces", "text_of", "usage_of"]
 
 KINDS = ("plain", "extras", "logprobs")
 DELIVERIES = ("one buffer", "one event a piece", "16 kB pieces", "1-7 byte pieces")
@@ -27,6 +27,7 @@ _WORDS = (
     "`m`:",
     "€",
 )
+_PADDING = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 _USAGE = {"prompt_tokens": 31, "total_tokens": 0, "completion_tokens": 0}
 
 
@@ -44,8 +45,9 @@ def _chunk(rng: random.Random, kind: str, **choice: Any) -> dict[str, Any]:
         "system_fingerprint": "fp_8f3a2b1c9d",
     }
     if kind == "extras":
-        chunk |= {"provider": "Example", "padding": "x" * rng.randrange(4, 16)}
-        chunk["choices"][0]["seed"] = 77
+        # OpenAI's padding, which the schema knows; OpenRouter's member and Together's, which it does not.
+        chunk |= {"obfuscation": "".join(rng.choices(_PADDING, k=rng.randrange(4, 16))), "provider": "Together"}
+        chunk["choices"][0]["seed"] = 10141578862
     return chunk
 
 
@@ -69,6 +71,11 @@ def events(kind: str, number: int) -> list[bytes]:
     chunks.append(_chunk(rng, kind, delta={}) | {"choices": [], "usage": usage_of(number)})
     texts = [json.dumps(chunk, ensure_ascii=False, separators=(",", ":")).encode() for chunk in chunks]
     return [b"data: " + text + b"\n\n" for text in [*texts, b"[DONE]"]]
+
+
+def payloads(kind: str, number: int) -> list[str]:
+    """What the events hold, the last one ``[DONE]``."""
+    return [event[len(b"data: ") : -2].decode() for event in events(kind, number)]
 
 
 def chunks_in(number: int) -> int:
