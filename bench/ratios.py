@@ -87,7 +87,7 @@ STREAMS: tuple[tuple[str, str, int, str, float | None], ...] = (
     ("encode stream", "logprobs", 2000, "one event a piece", None),
 )
 FLAT = 1.25  # a chunk of the longest stream may take so many times as long as one of the shortest
-_OF_SDK = {"openai SDK client loop", "openai SDK stream state"}
+_OF_SDK = {stream_contenders.SDK_LOOP, stream_contenders.SDK_STATE}
 
 
 class Ratio(NamedTuple):

@@ -21,9 +21,11 @@ from bench import streams
 from bench.check import WrongAnswerError, difference
 from bench.contenders import AbsentError
 
-__all__ = ["JOBS", "OURS", "Result", "StreamContender", "check", "contenders_for"]
+__all__ = ["JOBS", "OURS", "SDK_LOOP", "SDK_STATE", "Result", "StreamContender", "check", "contenders_for"]
 
 OURS = "fastcompletion"
+SDK_LOOP = "openai SDK client loop"
+SDK_STATE = "openai SDK stream state"
 JOBS = ("frame stream", "decode stream", "accumulate", "encode stream")
 Pieces = list[bytes]
 
@@ -259,7 +261,7 @@ class _Loop:
 
 def _make_sdk() -> StreamContender:
     _module("openai")
-    return StreamContender("openai SDK client loop", _Loop, list, _of_objects)
+    return StreamContender(SDK_LOOP, _Loop, list, _of_objects)
 
 
 def _make_sdk_events() -> StreamContender:
@@ -374,7 +376,7 @@ def _make_sdk_accumulating() -> StreamContender:
     def fits(kind: str, number: int) -> bool:
         return kind != "logprobs" or number <= 500  # it copies all log probabilities so far, for each chunk
 
-    return StreamContender("openai SDK stream state", _Loop, run, _of_completion, fits)
+    return StreamContender(SDK_STATE, _Loop, run, _of_completion, fits)
 
 
 # -- chunks -> pieces ----------------------------------------------------------------------------------------

@@ -260,6 +260,7 @@ STREAM_JOBS = [
     for job in stream_contenders.JOBS
     for contender in stream_contenders.contenders_for(job)[0]
     for kind in streams.KINDS
+    if contender.fits(kind, 20)
 ]
 
 
@@ -271,17 +272,50 @@ def test_everyone_is_right_about_every_stream(job: str, contender: Any, kind: st
         stream_contenders.check(contender, job, kind, 20, delivery)
 
 
-@pytest.mark.parametrize("job", stream_contenders.JOBS)
-def test_a_wrong_contender_for_streams_is_caught(job: str) -> None:
+@pytest.mark.parametrize(
+    ("job", "wrong"),
+    [
+        ("frame stream", lambda payloads: payloads[:-1]),
+        ("frame stream", lambda payloads: [payloads[0] + " ", *payloads[1:]]),
+        *(
+            (job, lambda result, change=change: result._replace(**change))
+            for job in ("decode stream", "accumulate")
+            for change in (
+                {"text": "else"},
+                {"finish_reason": None},
+                {"total_tokens": 0},
+                {"chunks": 1},
+                {"logprobs": 1},
+            )
+        ),
+        ("encode stream", lambda chunks: chunks[:-1]),
+        ("encode stream", lambda chunks: [chunks[0] | {"created": 0}, *chunks[1:]]),
+        ("encode stream", lambda chunks: [*chunks, {}]),
+    ],
+)
+def test_a_wrong_contender_for_streams_is_caught(job: str, wrong: Any) -> None:
     contender = stream_contenders.contenders_for(job)[0][0]
-    for wrong in (
-        lambda result: contender.read(result)._replace(text="else"),
-        lambda result: contender.read(result)._replace(finish_reason=None),
-        lambda result: contender.read(result)._replace(total_tokens=0),
-        lambda result: contender.read(result)._replace(chunks=1),
-    ):
-        with pytest.raises(WrongAnswerError, match=job):
-            stream_contenders.check(contender._replace(read=wrong), job, "plain", 20, "one buffer")
+    cheat = contender._replace(read=lambda answer: wrong(contender.read(answer)))
+    with pytest.raises(WrongAnswerError, match=job):
+        stream_contenders.check(cheat, job, "plain", 20, "one buffer")
+
+
+def test_a_template_is_wrong_about_chunks_that_differ_in_more_than_the_delta() -> None:
+    (template,) = (one for one in stream_contenders.contenders_for("encode stream")[0] if not one.fits("logprobs", 20))
+    with pytest.raises(WrongAnswerError, match=r"logprobs"):
+        stream_contenders.check(template, "encode stream", "logprobs", 20, "one buffer")
+
+
+@pytest.mark.parametrize(("module", "named"), [("openai", "openai"), ("httpx_sse", "httpx_sse")])
+def test_absent_contenders_for_streams_are_named(module: str, named: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == module]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, module, None)
+    for job in ("frame stream", "decode stream"):
+        found, absent = stream_contenders.contenders_for(job)
+        assert any(named in line and "not installed" in line for line in absent)
+        assert found[0].name == stream_contenders.OURS
+        assert all(named not in one.name.replace("-", "_") for one in found)
 
 
 def test_streams_are_what_they_say() -> None:
@@ -300,11 +334,48 @@ def test_compare_stream() -> None:
     assert all(row.median > 0 for row in found.ratios)
     (row,) = (row for row in found.ratios if row.floor is not None)
     assert row.met
+    assert (found.chunks, found.unit) == (23, "us a chunk")
+
+
+def test_who_takes_too_long_is_left_out_and_named() -> None:
+    found = ratios.compare_stream("accumulate", "logprobs", 501, "one buffer", 80, rounds=3)
+    assert not found.ratios
+    assert found.absent == [f"{stream_contenders.SDK_STATE} is left out: accumulate, logprobs, 504 chunks"]
+
+
+@pytest.mark.parametrize(("last", "flat"), [(1.2, True), (1.3, False)])
+def test_growth_is_seen(last: float, flat: bool) -> None:
+    def of(chunks: int | None, microseconds: float, body: str = "logprobs") -> ratios.Comparison:
+        return ratios.Comparison("accumulate", body, "", microseconds, [], [], chunks)
+
+    comparisons = [of(8003, last), of(503, 1.0), of(2003, 1.1), of(2003, 9.0, "extras"), of(None, 5.0)]
+    (growth,) = ratios.growths(comparisons)
+    assert (growth.body, growth.microseconds) == ("logprobs", {503: 1.0, 2003: 1.1, 8003: last})
+    assert growth.times == last
+    assert growth.flat is flat
 
 
 def test_the_demo_shows_streams(capsys: pytest.CaptureFixture[str]) -> None:
     names = ["openai-tools-parallel", "groq-event-error"]
     assert demo_stream.main(names) == 0
-    printed = capsys.readouterr().out
-    assert all(name in printed for name in names)
-    assert "WRONG" not in printed
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [row[0] for row in rows if row and row[0] in names] == names
+    (error,) = (row for row in rows if row and row[0] == "groq-event-error")
+    assert {"1", "server", "raises"} <= {*error}
+
+
+def test_the_demo_times_a_long_stream_beside_the_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(demo_stream._LONG, "long", ("plain", 20))
+    found = demo_stream.examine_stream("long", b"".join(streams.events("plain", 20)))
+    assert (found.chunks, found.sdk, found.done, found.complete) == (23, "23", True, True)
+    assert found.ns is not None
+    assert found.sdk_ns is not None
+    assert found.sdk_ns > found.ns > 0
+
+
+def test_the_demo_fails_where_a_chunk_changes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(demo_stream.fc, "encode", lambda obj: b"{}")
+    assert demo_stream.main(["openai-tools-parallel"]) == 1
+    assert "WRONG" in capsys.readouterr().out
