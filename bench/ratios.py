@@ -11,8 +11,10 @@ Two things to know of the figures. Large bodies leave the `bytes` arrays of toke
 on `logprobs` the others do more. And objects are encoded as they were decoded, which is where such arrays come out as
 they came in.
 
-Streams are timed by the chunk. Their accumulation must cost the same for each chunk of a long stream as of a short one,
-which the lines at the end show; contenders of which that is not true are left out of long ones, and named.
+Streams are timed by the chunk. Their accumulation should cost the same for each chunk of a long stream as of a short
+one, which the lines at the end show; who takes minutes for a long one is left out of it, and named. With log
+probabilities, a long stream leaves more than fits the caches, and the garbage collector goes through it: without that a
+chunk takes 3.5 us of 500, and 4.5 of 8,000 as of 32,000.
 """
 
 from __future__ import annotations

@@ -220,11 +220,11 @@ def _of_dicts(chunks: Iterable[Any]) -> Result:
     return Result("".join(texts), count, reason, total, logprobs)
 
 
-_codec = fc.Codec()
+# Ours get a codec with each `_make`, so that no row pays for what the codec has learnt from the streams of another.
 
 
-def _ours(pieces: Pieces) -> list[Any]:
-    stream = fc.StreamDecoder(_codec)
+def _chunks(pieces: Pieces, codec: fc.Codec) -> list[Any]:
+    stream = fc.StreamDecoder(codec)
     items: list[Any] = []
     for piece in pieces:
         items += stream.feed(piece)
@@ -232,7 +232,8 @@ def _ours(pieces: Pieces) -> list[Any]:
 
 
 def _make_ours() -> StreamContender:
-    return StreamContender(OURS, _same, _ours, _of_objects)
+    codec = fc.Codec()
+    return StreamContender(OURS, _same, lambda pieces: _chunks(pieces, codec), _of_objects)
 
 
 class _Loop:
@@ -350,18 +351,19 @@ def _of_completion(completion: Any) -> Result:
     return Result(choice.message.content, 0, choice.finish_reason, total, _logprobs_of(choice))
 
 
-def _accumulate_ours(pieces: Pieces) -> Any:
-    stream, total = fc.StreamDecoder(_codec), fc.Accumulator()
-    for piece in pieces:
-        for item in stream.feed(piece):
-            total.add(item)
-    for item in stream.close():
-        total.add(item)
-    return total.completion()
-
-
 def _make_ours_accumulating() -> StreamContender:
-    return StreamContender(OURS, _same, _accumulate_ours, _of_completion)
+    codec = fc.Codec()
+
+    def run(pieces: Pieces) -> Any:
+        stream, total = fc.StreamDecoder(codec), fc.Accumulator()
+        for piece in pieces:
+            for item in stream.feed(piece):
+                total.add(item)
+        for item in stream.close():
+            total.add(item)
+        return total.completion()
+
+    return StreamContender(OURS, _same, run, _of_completion)
 
 
 def _make_sdk_accumulating() -> StreamContender:
@@ -391,24 +393,28 @@ def _documents(pieces: Pieces) -> list[Any]:
 
 
 def _make_ours_encoding() -> StreamContender:
+    codec = fc.Codec()
+
     def run(chunks: list[Any]) -> list[bytes]:
-        encoder, sent = fc.StreamEncoder(_codec), []
+        encoder, sent = fc.StreamEncoder(codec), []
         for chunk in chunks:
             encoder.add(chunk)
             sent.append(encoder.take())
         return sent
 
-    return StreamContender(OURS, _ours, run, _read_back)
+    return StreamContender(OURS, lambda pieces: _chunks(pieces, codec), run, _read_back)
 
 
 def _make_template() -> StreamContender:
+    codec = fc.Codec()
+
     def prepare(pieces: Pieces) -> tuple[Any, list[str], list[Any]]:
-        first, *chunks, last, usage = _ours(pieces)
+        first, *chunks, last, usage = _chunks(pieces, codec)
         return chunks[0], [chunk.choices[0].delta.content for chunk in chunks], [first, last, usage]
 
     def run(argument: tuple[Any, list[str], list[Any]]) -> list[bytes]:
         chunk, texts, (first, last, usage) = argument
-        encoder, encode = fc.StreamEncoder(_codec), fc.ChunkTemplate(chunk, _codec).encode
+        encoder, encode = fc.StreamEncoder(codec), fc.ChunkTemplate(chunk, codec).encode
         encoder.add(first)
         sent = [encoder.take(), *[encode(text) for text in texts]]
         encoder.add(last)
