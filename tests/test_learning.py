@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import enum
 import gc
 import json
 import os
@@ -9,6 +11,9 @@ import threading
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+
+import msgspec
+import pytest
 
 import fastcompletion as fc
 from tests import oracle, vectors
@@ -214,3 +219,76 @@ def test_a_small_extra_does_not_keep_a_large_body() -> None:
         assert held < 1_000_000
         assert odd == {"a": "small"}
         assert kept[1]["odd"] == {"a": "small"}
+
+
+# -- what a review broke -------------------------------------------------------------------------------------
+
+
+class Inner(msgspec.Struct):
+    x: int
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+class Ours(fc.ChatCompletion, kw_only=True):
+    """With members of types that the schema never uses, and of a name like that of a slot."""
+
+    when: dt.datetime | None = None
+    colour: Colour | None = None
+    numbers: set[int] | None = None
+    inner: Inner | None = None
+    x1_: int = 5
+
+
+def test_subclasses_with_types_that_only_msgspec_knows() -> None:
+    good = body(when="2020-01-01T00:00:00Z", colour="red", numbers=[1], inner={"x": 1})
+    odd = [
+        body(when="zzz"),
+        body(colour="blue"),
+        body(numbers=["a"]),
+        body(inner={"x": "1"}),
+        body(a=1, b=2, c=3, inner={"x": 1}),
+        good.replace(b'"m"', b'"\\ud83d"'),
+    ]
+    codec = fc.Codec()
+    for sent in [good, *odd, *odd, good]:
+        value = codec.decode(sent, Ours)
+        assert value.x1_ in (5, msgspec.UNSET)
+        if b"2020" in sent:
+            assert isinstance(value.when, dt.datetime)
+            assert (value.colour, value.numbers) == (Colour.RED, {1})
+    assert dict(codec.decode(body(a=1, b=2, c=3), Ours).extra) == {"a": 1, "b": 2, "c": 3}
+    strict = fc.Codec(strict=True)
+    assert strict.decode(good, Ours).colour is Colour.RED
+    for sent in odd[:4]:
+        with pytest.raises(fc.SchemaError):
+            strict.decode(sent, Ours)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_the_order_does_not_matter_where_unknown_members_are_dropped(strict: bool) -> None:
+    choices = b'"choices":[{"index":0,"message":{"role":"a"}}]'
+    bodies = [
+        b'{"object":"chat.completion.chunk","id":"x","created":1,"model":"m","choices":[]}',
+        b'{"object":"chat.completion.chunk","id":"x","created":1,"model":"m","choices":[],"error":{"message":"m"}}',
+        b'{"object":"error","message":"m"}',
+        b'{"object":"error","message":"m",' + choices + b"}",
+        b'{"error":{"message":"m"},' + choices + b"}",
+        b'{"choices":[{"text":"a","message":{}}]}',
+        b'{"choices":[{"text":"a"}]}',
+    ]
+
+    def outcome(codec: fc.Codec, sent: bytes) -> Any:
+        try:
+            return codec.decode(sent)
+        except fc.SchemaError as error:
+            return error.path, error.reason
+
+    expected = [outcome(fc.Codec(strict=strict, unknown="drop"), sent) for sent in bodies]
+    for order in (range(7), range(6, -1, -1), (1, 0, 3, 2, 5, 4, 6)):
+        codec = fc.Codec(strict=strict, unknown="drop")
+        for _ in range(2):
+            for number in order:
+                assert outcome(codec, bodies[number]) == expected[number]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import tracemalloc
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
@@ -533,3 +534,64 @@ def test_templates(template: fc.ChatCompletionChunk, text: str) -> None:
 def test_a_template_has_one_choice() -> None:
     with pytest.raises(ValueError, match="one choice, not 0"):
         fc.ChunkTemplate(fc.decode(b'{"choices":[]}', fc.ChatCompletionChunk))
+
+
+# -- what a review broke -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\n\n"])
+def test_line_ends_in_extras_do_not_break_the_frame(end: str) -> None:
+    body = (
+        '{"object":"chat.completion.chunk","id":"a","choices":[{"index":0,"delta":{"odd":{%s"a":"\\n"}}}],"x":[1,%s2]}'
+    )
+    chunk = fc.decode(body % (end, end), fc.ChatCompletionChunk)
+    encoder = fc.StreamEncoder()
+    encoder.add(chunk)
+    template = fc.ChunkTemplate(chunk)
+    for sent in (encoder.take(), template.encode(chunk.choices[0].delta)):
+        (item,) = fc.StreamDecoder(fc.Codec()).feed(sent)
+        assert item == chunk
+
+
+DEEP = b"[" * 480 + b"]" * 480
+
+
+@pytest.mark.parametrize(
+    "error", [b"1e999", b"1" * 5000, b'{"code":' + b"1" * 5000 + b"}", DEEP, b'{"message":' + DEEP + b"}", b"true"]
+)
+@pytest.mark.parametrize("member", [b'"error":%s', b'"x_groq":{"error":%s}'])
+def test_no_error_beside_choices_stops_the_stream(error: bytes, member: bytes) -> None:
+    body = b'{"choices":[{"index":0,"delta":{"content":"kept"}}],' + member.replace(b"%s", error) + b"}"
+    _, items = run([event(HELLO) + event(body) + event(HELLO)])
+    assert [is_error(item) for item in items] == [False, False, True, False]
+    assert items[2].kind == "server"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "body", [b'{"error":' + DEEP + b"}", b'{"detail":' + DEEP + b"}", b'{"error":{"message":' + DEEP + b"}}"]
+)
+def test_errors_that_nest_deeply_are_errors(body: bytes) -> None:
+    with pytest.raises(fc.UpstreamError):
+        fc.decode(body, fc.ChatCompletion)
+    for pieces in ([event(body)], [body]):
+        assert all(is_error(item) for item in run(pieces)[1])
+
+
+def test_errors_that_are_kept_hold_no_pieces() -> None:
+    stream, kept = fc.StreamDecoder(fc.Codec()), []
+    tracemalloc.start()
+    for _ in range(20):
+        kept += stream.feed(b"data: nope\n\n: " + b"x" * 500_000 + b"\n")
+    held = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert len(kept) == 20
+    assert held < 1_500_000
+
+
+def test_dropping_codecs_see_errors() -> None:
+    codec = fc.Codec(unknown="drop")
+    body = b'{"choices":[{"index":0,"delta":{"content":"a"}}],"odd":1,"error":{"message":"boom"}}'
+    for _ in range(2):
+        _, items = run([event(HELLO) + event(body)], codec)
+        assert [is_error(item) for item in items] == [False, False, True]
+        assert "odd" not in items[1].extra  # type: ignore[union-attr]

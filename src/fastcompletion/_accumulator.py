@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from msgspec import UNSET, Raw, Struct
 
-from fastcompletion._codec import encode
+from fastcompletion._codec import Codec
 from fastcompletion._errors import LimitError, TruncatedError, UpstreamError
 from fastcompletion._extra import Extensible, is_array, is_object
 from fastcompletion._members import (
@@ -53,8 +53,10 @@ from fastcompletion._stream import StreamError, StreamItem
 __all__ = ["Accumulator", "Anomaly"]
 
 S = TypeVar("S", bound=Struct)
+encode = Codec(allow_nan=True).encode  # of what came so
 
 _MAX_ANOMALIES = 100
+_MAX_ERRORS = 1000
 _TEXTS = ("content", "refusal", "reasoning", "reasoning_content")
 _QUIET = frozenset({"role", "content", "reasoning", "reasoning_content", "tool_calls"})  # that `add_text` can add
 _LISTS = frozenset({"annotations", "images", "executed_tools"})  # whose fragments follow one another
@@ -155,7 +157,8 @@ class Accumulator:
                         self._change(chunk)
                     return
         if isinstance(item, StreamError):
-            self._errors.append(item)
+            if len(self._errors) < _MAX_ERRORS:
+                self._errors.append(item)
         elif not isinstance(item, ServerSentEvent):
             self._add(item)
 
@@ -243,7 +246,7 @@ class Accumulator:
             found = next((choice.usage for choice in self._choices.values() if choice.usage is not None), None)
         if found is None and (groq := members_in(self._members.get("x_groq"))) and members_in(groq.get("usage")):
             found = fit(ChatCompletion, "usage", groq["usage"])
-        return copy.copy(found)
+        return copy.deepcopy(found)
 
     @property
     def complete(self) -> bool:
@@ -257,7 +260,7 @@ class Accumulator:
 
     @property
     def errors(self) -> list[StreamError]:
-        """The errors among the items, in order.
+        """The errors among the items, in order, at most 1,000.
 
         >>> import fastcompletion as fc
         >>> fc.Accumulator().errors

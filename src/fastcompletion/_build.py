@@ -13,8 +13,9 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw
 
-from fastcompletion._dialect import arguments, is_integer, members
+from fastcompletion._dialect import arguments, is_foreign, is_integer, members
 from fastcompletion._extra import Added, Extensible, is_array, is_object
+from fastcompletion._root import marks_of
 from fastcompletion._spell import encode_added, respell
 
 __all__ = ["build"]
@@ -33,7 +34,10 @@ def build(
     def fit(annotation: Any, value: Any) -> Any:
         if not is_object(value) and not is_array(value):
             # Where the schema has a float it is one, as the compiled decoders have it.
-            return float(value) if isinstance(value, Decimal) and float in arguments(annotation) else value
+            if isinstance(value, Decimal) and float in arguments(annotation):
+                return float(value)
+            if not is_foreign(annotation):
+                return value
         try:
             return msgspec.convert(value, annotation, str_keys=True)
         except (msgspec.ValidationError, UnicodeError, RecursionError):
@@ -60,7 +64,7 @@ def build(
         if name in known:
             attribute, annotation, _ = known[name]
             values[attribute] = fit(annotation, value)
-        elif keep_unknown:
+        elif keep_unknown or name in marks_of(struct):
             # As JSON, so that reading it gives what reading a learnt one gives.
             extras[name] = Raw(encode_added(respell(value, allow_nonfinite=allow_nonfinite)))
     if extras or in_array:

@@ -12,6 +12,7 @@ import codecs
 import json
 import threading
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar, overload
 
 import msgspec
@@ -109,7 +110,8 @@ class Codec:
 
     Args:
         strict: Raise `SchemaError` at the first deviation from the schema instead of learning it. Default False.
-        unknown: "keep" members that the schema lacks in `extra` (default), or "drop" them.
+        unknown: "keep" members that the schema lacks in `extra` (default), or "drop" them, but for those by
+            which a body is told from an error (`error` beside choices, and the like).
         allow_nan: Take NaN, Infinity and -Infinity, which are not JSON, as `json.dumps` of Python servers
             writes them, and write them again. Bodies with them decode slowly, and all encoding does.
             Default False: they are an error.
@@ -272,6 +274,7 @@ class Codec:
         """Decode a body of known type: as learnt so far, else learning from it, else in Python."""
         if self._strict and (finding := next(self._findings(root, document), None)):
             raise _refusal(finding, body)
+        refusal: msgspec.ValidationError | None = None
         if compilable:
             large = len(body) >= _LARGE
             literal = object_literal(root)
@@ -285,12 +288,15 @@ class Codec:
                     plan = self._plan_for(root, open_object, large)
                     try:
                         result = plan.decode(body)
-                    except (msgspec.DecodeError, RecursionError):
+                    except (msgspec.DecodeError, RecursionError) as error:
+                        refusal = error.with_traceback(None) if isinstance(error, msgspec.ValidationError) else None
                         continue
                     if large and plan.settle is not None:
                         plan.settle(result, len(body) // _KEPT_FRACTION)
                     self._use(plan, type, large)
                     return result
+        if self._strict and refusal is not None:  # of a type that only msgspec knows, in a caller's subclass
+            raise _schema_error(refusal, body)
         return build(
             root, document, keep_unknown=self._keep_unknown, allow_nonfinite=self._allow_nan, in_array=in_array
         )
@@ -327,7 +333,8 @@ class Codec:
             self._compiled[key] = _Plan(
                 root,
                 compiled,
-                confirm=_is_root(root) and (open_object or needs_confirming(root, self._dialect)),
+                confirm=_is_root(root)
+                and (open_object or not self._keep_unknown or needs_confirming(root, self._dialect)),
                 skips=not self._keep_unknown,
                 large=large,
             )
@@ -343,10 +350,7 @@ class Codec:
             document, in_msgspec = self._read(body, error)  # is it JSON at all?
             if not in_msgspec:
                 return _convert(document, type)
-            reason, _, path = str(error).partition(" - at `")
-            path = path.removesuffix("`") or "$"
-            offset = offset_of(body, path)
-            raise SchemaError(reason, path=path, offset=offset, data=_bytes_at(body, offset)) from error
+            raise _schema_error(error, body) from error
         self._small[type] = self._large[type] = plan
         return result
 
@@ -382,7 +386,7 @@ class Codec:
                 None names.
 
         Returns:
-            The JSON. Members at `UNSET` are left out.
+            The JSON. Members at `UNSET` are left out. Extras keep the white space that they came with.
 
         Raises:
             TypeError: a value that neither msgspec nor orjson can encode, or that contains itself; the
@@ -537,6 +541,14 @@ def _convert(document: Any, type: type[Any]) -> Any:
         raise SchemaError(reason, path=path.removesuffix("`") or "$") from error
 
 
+def _schema_error(error: Exception, body: bytes) -> SchemaError:
+    """What msgspec says against the types of a body that is JSON."""
+    reason, _, path = str(error).partition(" - at `")
+    path = path.removesuffix("`") or "$"
+    offset = offset_of(body, path)
+    return SchemaError(reason, path=path, offset=offset, data=_bytes_at(body, offset))
+
+
 def _refusal(finding: Finding, body: bytes) -> SchemaError:
     deviation = finding.describe()
     if deviation.kind == "extra":
@@ -585,7 +597,12 @@ def deviations(obj: Extensible, against: type[Struct] | None = None) -> list[Dev
     """
     if not isinstance(obj, Extensible):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"deviations() takes what decode() returned, not {type(obj).__name__}")
-    document = json.loads(_TOLERANT.encode(obj), parse_float=exact_float, parse_int=exact_int)
+    document = json.loads(
+        _TOLERANT.encode(obj),
+        parse_float=exact_float,
+        parse_int=exact_int,
+        object_pairs_hook=lambda pairs: dict(sorted(pairs, key=itemgetter(0))),  # not in the order of learning
+    )
     if is_array(document):
         (document,) = document
     return [finding.describe() for finding in find(against or obj.__schema__, document)]

@@ -17,6 +17,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType, defstruct, field
 
 from fastcompletion._dialect import Dialect, arguments, members, object_literal, once
 from fastcompletion._extra import Extensible, exact_float, is_array, read_raw
+from fastcompletion._root import marks_of
 from fastcompletion._schema import TokenLogprob, TopLogprob
 
 __all__ = ["Compiled", "compile_decoder"]
@@ -104,7 +105,10 @@ class _Compiler:
                 continue
             default = {} if required else {"default": UNSET}
             changed.append((attribute, wider, field(name=name, **default)))
-        learnt = {name: f"x{number}_" for number, name in enumerate(self.dialect.extras.get(struct, ()))}
+        extras = [*self.dialect.extras.get(struct, ()), *(marks_of(struct) if self.drop_unknown else ())]
+        learnt: dict[str, str] = {}
+        for number, name in enumerate(extras):
+            learnt[name] = _free_slot(struct, number)
         changed += [(slot, Raw | UnsetType, field(default=UNSET, name=name)) for name, slot in learnt.items()]
         if not changed and not self.drop_unknown:
             return struct
@@ -129,7 +133,7 @@ class _Compiler:
         for part in arguments(annotation):
             wider: Any = part
             origin = typing.get_origin(part)
-            if isinstance(part, type) and origin is None and issubclass(part, Struct):
+            if isinstance(part, type) and origin is None and issubclass(part, Extensible):
                 wider = self.derive(part)
             elif origin is list:
                 (element,) = typing.get_args(part)
@@ -147,6 +151,14 @@ class _Compiler:
             parts += [_WIDER[kind] for kind in sorted(learnt)]
             same = False
         return annotation if same else Union[tuple(parts)]  # noqa: UP007 (as many as there are)
+
+
+def _free_slot(struct: type[Struct], number: int) -> str:
+    """The attribute for an extra; a caller's subclass may have a member of that name."""
+    slot = f"x{number}_"
+    while slot in struct.__struct_fields__:
+        slot += "_"
+    return slot
 
 
 def _lazy_property(struct: type[Struct], name: str, annotation: Any) -> property:

@@ -21,7 +21,18 @@ from msgspec import Raw, Struct, UnsetType
 
 from fastcompletion._extra import ADDED_NAME, Extensible, is_array, is_object
 
-__all__ = ["Deviation", "Dialect", "Finding", "arguments", "find", "is_integer", "members", "object_literal", "once"]
+__all__ = [
+    "Deviation",
+    "Dialect",
+    "Finding",
+    "arguments",
+    "find",
+    "is_foreign",
+    "is_integer",
+    "members",
+    "object_literal",
+    "once",
+]
 
 R = TypeVar("R")
 
@@ -186,6 +197,21 @@ def _accepted(annotation: Any) -> frozenset[str]:
     return frozenset(kinds)
 
 
+@cache
+def is_foreign(annotation: Any) -> bool:
+    """Is there a type in it that the schema never uses, such as a datetime or an enum in a caller's subclass?
+
+    What such a type takes is msgspec's affair: nothing is found out or learnt about it.
+    """
+    return not all(
+        part in _KINDS
+        or part in (Any, UnsetType)
+        or typing.get_origin(part) in (Literal, list, dict)
+        or (_is_struct(part) and not part.__struct_config__.array_like)
+        for part in arguments(annotation)
+    )
+
+
 # -- the walk ---------------------------------------------------------------------------------------------
 
 
@@ -206,7 +232,7 @@ def _find_in(
     owner: type[Struct], member: str, depth: int, annotation: Any, value: Any, steps: tuple[str | int, ...]
 ) -> Iterator[Finding]:
     kind = _KINDS[type(value)]
-    if kind in _accepted(annotation):
+    if kind in _accepted(annotation) or is_foreign(annotation):
         return
     for part in arguments(annotation):
         if part is Any:

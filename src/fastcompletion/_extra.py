@@ -284,6 +284,9 @@ class Extra(MutableMapping[str, Any]):
         else:
             setattr(self._owner, self._owner.__learnt__[name], UNSET)
 
+    def __contains__(self, name: object) -> bool:
+        return name in stored(self._owner)  # without reading the value, which may be too much for Python
+
     def __iter__(self) -> Iterator[str]:
         return iter(stored(self._owner))
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from fastcompletion._dialect import Dialect
+from fastcompletion._dialect import Dialect, members, once
 from fastcompletion._extra import Extensible, is_array, is_object
 from fastcompletion._schema import (
     ROOTS,
@@ -25,7 +25,7 @@ from fastcompletion._schema import (
     ErrorResponse,
 )
 
-__all__ = ["classify", "confirm", "is_error", "needs_confirming"]
+__all__ = ["classify", "confirm", "is_error", "marks_of", "needs_confirming"]
 
 _BY_CHOICE: dict[str, type[Extensible]] = {"message": ChatCompletion, "delta": ChatCompletionChunk, "text": Completion}
 _BY_CHOICE_CLASS: dict[type[Extensible], tuple[str, type[Extensible], tuple[str, str]]] = {
@@ -34,6 +34,19 @@ _BY_CHOICE_CLASS: dict[type[Extensible], tuple[str, type[Extensible], tuple[str,
     CompletionChoice: ("text", Completion, ("message", "delta")),
 }
 _MARKS_OF_ERRORS = ("error", "detail", "message", "base_resp")
+
+
+@once
+def marks_of(struct: type[Any]) -> tuple[str, ...]:
+    """The names that the schema lacks and that `classify` reads: kept also where other unknown members are dropped."""
+    names: tuple[str, ...] = ()
+    if issubclass(struct, (ChatCompletion, ChatCompletionChunk, Completion)):
+        names = (*_MARKS_OF_ERRORS, "x_groq")
+    elif issubclass(struct, (Choice, ChunkChoice, CompletionChoice)):
+        names = tuple(_BY_CHOICE)
+    elif issubclass(struct, ErrorResponse):
+        names = ("choices",)
+    return tuple(name for name in names if name not in members(struct))
 
 
 def is_error(document: Any) -> bool:

@@ -814,12 +814,15 @@ def _code_of(*candidates: object) -> int | str | None:
     return next((code for code in candidates if isinstance(code, int | str)), None)
 
 
-def _message_of(value: Any) -> str:
+def _message_of(value: Any, depth: int = 8) -> str:
     """The text in a message: itself, or FastAPI's ``detail``, or its list of ``{"msg": ...}``."""
+    if depth == 0:  # no server's, and no end in sight
+        return ""
     if is_array(value):
-        return "; ".join(text for text in map(_message_of, value) if text)
+        return "; ".join(text for item in value if (text := _message_of(item, depth - 1)))
     if is_object(value):
-        return next((text for name in ("message", "msg", "detail") if (text := _message_of(value.get(name)))), "")
+        found = (_message_of(value.get(name), depth - 1) for name in ("message", "msg", "detail"))
+        return next((text for text in found if text), "")
     return value if isinstance(value, str) else ""
 
 

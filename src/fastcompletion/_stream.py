@@ -13,7 +13,7 @@ from msgspec import Raw, Struct
 
 from fastcompletion._codec import Codec, decode, encode, encode_into
 from fastcompletion._errors import DecodeError, FastCompletionError, LimitError, SchemaError
-from fastcompletion._extra import Extensible, is_array, is_object
+from fastcompletion._extra import Extensible, is_array
 from fastcompletion._schema import (
     ChatCompletion,
     ChatCompletionChunk,
@@ -297,7 +297,7 @@ class StreamDecoder:
         try:
             item = self._decode(body)
         except FastCompletionError as error:
-            return [StreamError("not_sse", _told(body), body, cause=error)]
+            return [StreamError("not_sse", _told(body), body, cause=_freed(error))]
         if isinstance(item, ErrorResponse):
             return [StreamError("not_sse", item.info, body, item)]
         items = self._accept(item, body)
@@ -344,7 +344,7 @@ class StreamDecoder:
         """The items of an event that is neither a completion nor an error by its own shape."""
         if name == "error":
             self._failed = True
-            return [StreamError("server", _told(data), data, cause=error)]
+            return [StreamError("server", _told(data), data, cause=_freed(error))]
         if isinstance(error, SchemaError) and error.path in ("$", "$.object"):
             try:
                 document: dict[str, Any] = self._decode(data, dict)
@@ -358,7 +358,7 @@ class StreamDecoder:
         if name != "message":
             return [ServerSentEvent(data, name)]
         self._failed = True
-        return [StreamError("invalid_json", _told(data), data, cause=error)]
+        return [StreamError("invalid_json", _told(data), data, cause=_freed(error))]
 
     def _accept(self, item: Any, data: bytes) -> list[StreamItem]:
         """The items of an event that decoded: itself, and the error that it may carry."""
@@ -370,14 +370,9 @@ class StreamDecoder:
             # they do not show by their shape what they are.
             item = self._decode(data, ChatCompletionChunk)
         self._note(item)
-        extra = item.extra
-        error = extra.get("error")
-        if not error and is_object(groq := extra.get("x_groq")):
-            error = groq.get("error")
-        if error:  # OpenRouter, beside choices; Groq, in x_groq
+        if item.extra and (error := _error_beside(item, data)):
             self._failed = True
-            response = _error_response(error)
-            return [item, StreamError("server", response.info, data, response)]
+            return [item, error]
         cls = item.__class__
         # Compiled, not the schema's own: that is built in Python, and may have any extra in `added_`.
         compiled = cls.__schema__ in (ChatCompletionChunk, Completion) and cls is not cls.__schema__
@@ -406,9 +401,39 @@ def _told(data: bytes) -> ErrorInfo:
     return ErrorInfo(data.decode("utf-8", "replace")[:1000], None, None, None)
 
 
-def _error_response(error: Any) -> ErrorResponse:
-    """What stands under `error` in a chunk, as an error body."""
-    return decode(encode({"error": error}), ErrorResponse)
+def _error_beside(item: Any, data: bytes) -> StreamError | None:
+    """The error that a chunk carries: OpenRouter, beside choices; Groq, in `x_groq`."""
+    extra = item.extra
+    raw = extra.raw("error") if "error" in extra else b""
+    if raw in _NO_ERRORS and "x_groq" in extra:
+        try:
+            raw = bytes(_GROQ.decode(extra.raw("x_groq")).error)
+        except (msgspec.DecodeError, UnicodeDecodeError):  # of another kind
+            return None
+    if raw in _NO_ERRORS:
+        return None
+    try:
+        response = decode(b'{"error":' + raw + b"}", ErrorResponse)
+    except FastCompletionError as error:  # of no kind that says anything
+        return StreamError("server", _told(raw), data, cause=_freed(error))
+    return StreamError("server", response.info, data, response)
+
+
+class _Groq(Struct):
+    error: Raw = Raw(b"")
+
+
+_GROQ = msgspec.json.Decoder(_Groq)
+_NO_ERRORS = (b"", b"null", b"false", b"0", b'""', b"{}", b"[]")
+
+
+def _freed(error: FastCompletionError) -> FastCompletionError:
+    """An error to be kept: without the frames that it came through, and all that they hold."""
+    link: BaseException | None = error
+    while link is not None:
+        link.__traceback__ = None
+        link = link.__cause__ or link.__context__
+    return error
 
 
 # -- the way back --------------------------------------------------------------------------------------------
@@ -471,6 +496,8 @@ class StreamEncoder:
         except BaseException:
             del buffer[start:]
             raise
+        if buffer.find(b"\n", start) >= 0 or buffer.find(b"\r", start) >= 0:
+            buffer[start:] = _in_one_line(buffer[start:])
         buffer += b"\n\n"
 
     def add_raw(self, data: Piece) -> None:
@@ -561,8 +588,8 @@ class ChunkTemplate:
             raise ValueError(f"A template needs a chunk with one choice, not {len(chunk.choices)}")
         self._encode: Any = encode if codec is None else codec.encode
         head, tail = self._split(chunk)
-        self._head = b"data: " + head
-        self._tail = tail + b"\n\n"
+        self._head = b"data: " + _in_one_line(head)
+        self._tail = _in_one_line(tail) + b"\n\n"
         self._text_head = self._head + b'{"content":'
         self._text_tail = b"}" + self._tail
         self._encode_text = msgspec.json.Encoder().encode
@@ -597,7 +624,15 @@ class ChunkTemplate:
                 return b"".join((self._text_head, self._encode_text(delta), self._text_tail))
             except UnicodeEncodeError:  # a lone surrogate
                 delta = Delta(content=delta)
-        return b"".join((self._head, self._encode(delta), self._tail))
+        return b"".join((self._head, _in_one_line(self._encode(delta)), self._tail))
+
+
+_LINE_ENDS = bytes.maketrans(b"\r\n", b"  ")
+
+
+def _in_one_line(encoded: bytes | bytearray) -> bytes | bytearray:
+    """JSON whose line ends, which can be but white space (in extras that came with it), are spaces."""
+    return encoded.translate(_LINE_ENDS)
 
 
 def _error_of(error: StreamError) -> ErrorResponse:
